@@ -1,0 +1,77 @@
+#include "k8s/error.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace k8s {
+namespace {
+
+using base::Json;
+using base::member;
+using base::text_of;
+
+constexpr std::size_t kMessageLimit = 1024;
+
+Error::Kind kind_of(int http_status, std::string_view reason, std::string_view message) {
+    switch (http_status) {
+        case 401: return Error::Kind::Unauthorized;
+        case 403: return Error::Kind::Forbidden;
+        case 404: return Error::Kind::NotFound;
+        case 409: return reason == "AlreadyExists" ? Error::Kind::AlreadyExists : Error::Kind::Conflict;
+        case 410: return Error::Kind::Expired;
+        case 429: return Error::Kind::Throttled;
+        // A JSON patch whose test failed is answered 422 with this text and no cause (apiserver, patch.go).
+        case 422: return message.find("the server rejected our request due to an error in our request") != std::string_view::npos ||
+                                 message.find("testing value") != std::string_view::npos
+                             ? Error::Kind::Conflict
+                             : Error::Kind::Invalid;
+        default: break;
+    }
+    return http_status >= 400 && http_status < 500 ? Error::Kind::Invalid : Error::Kind::Unavailable;
+}
+
+std::optional<std::chrono::seconds> parse_retry_after(std::string_view text, base::Time now) {
+    if (text.empty()) return std::nullopt;
+    long value = 0;
+    auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failure == std::errc{} && end == text.data() + text.size()) return std::chrono::seconds{std::max(1L, value)};
+    auto const date = base::parse_http_date(text);
+    if (!date) return std::nullopt;
+    return std::max(std::chrono::seconds{1}, std::chrono::ceil<std::chrono::seconds>(*date - now));
+}
+
+}  // namespace
+
+bool has_cause(Error const& error, std::string_view reason) {
+    return std::find(error.causes.begin(), error.causes.end(), reason) != error.causes.end();
+}
+
+Error error_of(int http_status, std::string_view body, std::string_view what, std::string_view retry_after, base::Time now) {
+    Error error;
+    error.http_status = http_status;
+    error.retry_after = parse_retry_after(retry_after, now);
+
+    auto const parsed = base::parse_json(body);
+    Json const status = parsed && text_of(member(*parsed, "kind")) == "Status" ? *parsed : Json();
+    std::string const reason = text_of(member(status, "reason"));
+    std::string said = status.is_null() ? base::valid_utf8(body.substr(0, kMessageLimit)) : text_of(member(status, "message"));
+    error.kind = kind_of(http_status, reason, said);
+
+    if (auto const& causes = member(status, "details", "causes"); causes.is_array()) {
+        for (auto const& cause : causes) error.causes.push_back(text_of(member(cause, "reason")));
+    }
+    if (!error.retry_after) {
+        if (auto const seconds = base::integer_of(member(status, "details", "retryAfterSeconds")); seconds > 0) {
+            error.retry_after = std::chrono::seconds{seconds};
+        }
+    }
+    error.continue_token = text_of(member(status, "metadata", "continue"));
+    error.type_not_served = http_status == 404 && text_of(member(status, "details", "name")).empty();
+    error.message = std::string{what} + ": " + std::to_string(http_status);
+    if (!reason.empty()) error.message += " " + reason;
+    if (!said.empty()) error.message += ": " + said;
+    error.message = base::cut_utf8(std::move(error.message), kMessageLimit);
+    return error;
+}
+
+}  // namespace k8s

@@ -1,0 +1,79 @@
+#include "k8s/object.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace k8s {
+namespace {
+
+using base::integer_of;
+using base::member;
+using base::text_of;
+
+void append_segment(std::string& path, std::string_view segment) {
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    path += '/';
+    for (char const c : segment) {
+        auto const byte = static_cast<unsigned char>(c);
+        if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
+            path += c;
+        } else {
+            path += '%';
+            path += kHex[byte >> 4U];
+            path += kHex[byte & 0xFU];
+        }
+    }
+}
+
+}  // namespace
+
+std::string to_string(ObjectKey const& key) { return key.namespace_.empty() ? key.name : key.namespace_ + "/" + key.name; }
+
+std::string api_version(Resource const& resource) {
+    if (resource.group.empty()) return std::string{resource.version};
+    return std::string{resource.group} + "/" + std::string{resource.version};
+}
+
+std::string path_of(Resource const& resource, ObjectKey const& key, std::string_view subresource) {
+    std::string path = resource.group.empty() ? "/api" : "/apis";
+    if (!resource.group.empty()) append_segment(path, resource.group);
+    append_segment(path, resource.version);
+    if (resource.scope == Resource::Scope::Namespaced && !key.namespace_.empty()) {
+        path += "/namespaces";
+        append_segment(path, key.namespace_);
+    }
+    append_segment(path, resource.plural);
+    if (!key.name.empty()) append_segment(path, key.name);
+    if (!subresource.empty()) append_segment(path, subresource);
+    return path;
+}
+
+ObjectKey key_of(Json const& object) { return {namespace_of(object), name_of(object)}; }
+std::string name_of(Json const& object) { return text_of(member(object, "metadata", "name")); }
+std::string namespace_of(Json const& object) { return text_of(member(object, "metadata", "namespace")); }
+std::string uid_of(Json const& object) { return text_of(member(object, "metadata", "uid")); }
+std::string resource_version_of(Json const& object) { return text_of(member(object, "metadata", "resourceVersion")); }
+std::int64_t generation_of(Json const& object) { return integer_of(member(object, "metadata", "generation")); }
+
+bool is_being_deleted(Json const& object) { return !text_of(member(object, "metadata", "deletionTimestamp")).empty(); }
+
+std::string label_of(Json const& object, std::string_view label) { return text_of(member(object, "metadata", "labels", label)); }
+
+std::string annotation_of(Json const& object, std::string_view annotation) {
+    return text_of(member(object, "metadata", "annotations", annotation));
+}
+
+std::vector<std::string> finalizers_of(Json const& object) {
+    std::vector<std::string> finalizers;
+    auto const& list = member(object, "metadata", "finalizers");
+    if (!list.is_array()) return finalizers;
+    for (auto const& finalizer : list) finalizers.push_back(text_of(finalizer));
+    return finalizers;
+}
+
+bool has_finalizer(Json const& object, std::string_view finalizer) {
+    auto const finalizers = finalizers_of(object);
+    return std::find(finalizers.begin(), finalizers.end(), finalizer) != finalizers.end();
+}
+
+}  // namespace k8s
