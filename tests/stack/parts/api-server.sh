@@ -1,0 +1,98 @@
+# shellcheck shell=bash
+# One API server for each cluster, with a certificate authority, keys and an administrator's token of its own, so
+# that a client which mixes clusters up is refused.
+
+start_api_server() {
+    local cluster=$1
+    make_certificates "$stack/clusters/$cluster"
+    make_token "$stack/clusters/$cluster"
+    run_api_server "$cluster"
+    await_api_server "$cluster"
+}
+
+make_certificates() {
+    local dir=$1
+    mkdir -p "$dir"
+    openssl genrsa -out "$dir/service-account.key" 2048 2>/dev/null
+    new_key_and_certificate "$dir/ca" "/CN=${dir##*/} CA" -addext keyUsage=critical,keyCertSign,cRLSign
+    new_key_and_certificate "$dir/server" /CN=kube-apiserver -CA "$dir/ca.crt" -CAkey "$dir/ca.key" \
+        -addext basicConstraints=critical,CA:FALSE \
+        -addext subjectAltName=IP:127.0.0.1,DNS:localhost -addext extendedKeyUsage=serverAuth
+}
+
+new_key_and_certificate() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 \
+        -keyout "$1.key" -out "$1.crt" -subj "$2" "${@:3}" 2>/dev/null
+}
+
+make_token() {
+    openssl rand -hex 16 >"$1/token"
+    printf '%s,admin,admin,system:masters\n' "$(<"$1/token")" >"$1/tokens.csv"
+}
+
+run_api_server() {
+    local cluster=$1 dir=$stack/clusters/$1 port
+    port=$(unused_port)
+    write_kubeconfig "$cluster" "https://127.0.0.1:$port"
+    # Loopback can't be an endpoint of the service "kubernetes", hence no endpoint reconciler.
+    start_process "kube-apiserver-$cluster" "$kube_apiserver" \
+        --etcd-servers="http://$(etcd_address)" --etcd-prefix="/$cluster" \
+        --bind-address=127.0.0.1 --advertise-address=127.0.0.1 --secure-port="$port" --endpoint-reconciler-type=none \
+        --tls-cert-file="$dir/server.crt" --tls-private-key-file="$dir/server.key" \
+        --authorization-mode=RBAC --token-auth-file="$dir/tokens.csv" \
+        --service-account-issuer=https://kubernetes.default.svc \
+        --service-account-key-file="$dir/service-account.key" \
+        --service-account-signing-key-file="$dir/service-account.key" \
+        --service-cluster-ip-range=10.96.0.0/16 --profiling=false
+}
+
+# Below the ports that the kernel gives to clients. kube-apiserver can't let the kernel choose, so somebody may still
+# take the port before it does: see await_api_server.
+unused_port() {
+    local port
+    while true; do
+        port=$((20000 + RANDOM % 10000))
+        if ! grep -q "$(printf ':%04X ' "$port")" /proc/net/tcp; then
+            printf '%s\n' "$port"
+            return
+        fi
+    done
+}
+
+await_api_server() {
+    local cluster=$1 name=kube-apiserver-$1
+    until wait_for "$name" api_server_is_ready "$cluster"; do
+        grep -q 'address already in use' "$stack/logs/$name.log" || fail_of "$name" "$name has ended"
+        run_api_server "$cluster"
+    done
+}
+
+api_server_is_ready() {
+    local dir=$stack/clusters/$1
+    curl --silent --fail --noproxy '*' --max-time 5 --cacert "$dir/ca.crt" --output /dev/null "$(<"$dir/server")/readyz"
+}
+
+write_kubeconfig() {
+    local cluster=$1 server=$2 dir=$stack/clusters/$1
+    printf '%s\n' "$server" >"$dir/server"
+    cat >"$dir/kubeconfig" <<EOF
+apiVersion: v1
+kind: Config
+clusters:
+  - name: $cluster
+    cluster:
+      server: $server
+      certificate-authority-data: $(base64 --wrap=0 "$dir/ca.crt")
+users:
+  - name: admin
+    user:
+      token: $(<"$dir/token")
+contexts:
+  - name: $cluster
+    context:
+      cluster: $cluster
+      user: admin
+      namespace: default
+current-context: $cluster
+EOF
+}
