@@ -33,11 +33,7 @@ crds_of() {
 apply_crds() {
     local cluster=$1 plural files=() kinds
     for plural in $(crds_of "$cluster"); do
-        if [[ -f ${crds[$plural]} ]]; then
-            files+=(--filename="${crds[$plural]}")
-        else
-            log "$cluster has no $plural: ${crds[$plural]} does not exist yet"
-        fi
+        files+=(--filename="${crds[$plural]}")
     done
     [[ ${#files[@]} -gt 0 ]] || return 0
     kubectl_on "$cluster" apply --server-side "${files[@]}" >/dev/null
