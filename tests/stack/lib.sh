@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154  # the script that sources this sets stack, here and the paths of the tools
 # What up, down and the files in parts/ share. To be sourced after scripts/lib.sh. $stack is the stack's folder:
 #
 #   stack.json       what is running and where, written last: it is there when the stack is ready

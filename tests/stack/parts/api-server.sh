@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154  # the script that sources this sets stack, here and the paths of the tools
 # One API server for each cluster, with a certificate authority, keys and an administrator's token of its own, so
 # that a client which mixes clusters up is refused.
 

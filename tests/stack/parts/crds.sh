@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154  # the script that sources this sets stack, here and the paths of the tools
 # The kinds that each cluster of a real installation has before this provider is started.
 
 # Fills the array crds: the kind's plural, and where its CRD is.

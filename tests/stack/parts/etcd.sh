@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154  # the script that sources this sets stack, here and the paths of the tools
 # One etcd for all clusters of the stack, without syncing to disk: nothing in it is to survive a crash.
 
 start_etcd() {
