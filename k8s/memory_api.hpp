@@ -152,8 +152,11 @@ class MemoryApi final : public Api {
 
   private:
     struct Server;
-    explicit MemoryApi(std::shared_ptr<Server> server);
+    enum class Standing { Client, OtherWriter };
+    MemoryApi(std::shared_ptr<Server> server, Standing standing);
+
     std::shared_ptr<Server> server_;
+    Standing standing_ = Standing::Client;
 };
 
 inline constexpr std::string_view kHeldFinalizer = "example.com/held";
