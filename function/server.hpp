@@ -1,52 +1,16 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "events/http_binding.hpp"
+#include "function/http_service.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace kro {
-
-/// What the sender of an event is told.
-struct HttpAnswer {
-    /// 200 to 299, 400 to 499 but 404, or 501 to 599. Anything else is sent as 503 (404: as 400): a source that gets 500 drops the
-    /// event for good, and a trigger that gets 404 sends it again for ever.
-    int status = 204;
-
-    /// When the sender should try again, for an answer with status 503 or 429.
-    /// Unit: whole seconds, at least 1; none means "you decide".
-    /// Source: RFC 9110 section 10.2.3; Knative triggers honour it only where delivery.retryAfterMax is set.
-    std::optional<std::chrono::seconds> retry_after;
-
-    /// One line for whoever reads the answer; sent with anything but a 2xx, whose body stays empty (a broker takes it for an event).
-    std::string reason;
-};
-
-/// Answers one event. Called from worker threads, several at once. Must not throw; if it does, the sender gets 503.
-/// The message is as the client sent it, body without transfer coding and gzip; the headers keep order, spelling and repetitions.
-using Handler = std::function<HttpAnswer(events::HttpMessage const&)>;
-
-/// The functions behind a server's paths. All but `handle` are called on the thread in run() and must return at once.
-struct Service {
-    /// `POST /`.
-    Handler handle;
-
-    /// `GET /readyz`, unless the server drains: then it is not ready. None: always ready.
-    std::function<bool()> ready = {};
-
-    /// `GET /metrics`: Prometheus' text format. None: no such path.
-    std::function<std::string()> metrics = {};
-
-    /// Told of every answer that `handle` did not give and that is no success: what was refused, and in one line why.
-    std::function<void(int status, std::string_view reason)> refused = {};
-};
 
 struct ServerOptions {
     /// Listened on at all addresses, IPv4 and IPv6. 0 picks a free one, see Server::port().
@@ -86,8 +50,9 @@ struct ServerOptions {
     /// From drain() on, a server serves at least this long, because proxies still pass on requests for a moment.
     std::chrono::milliseconds drain_grace = std::chrono::milliseconds{400};
 
-    /// After the grace, nothing must have been in flight for so long.
-    std::chrono::milliseconds drain_quiet = std::chrono::milliseconds{100};
+    /// After the grace, run() returns when nothing has been in flight for so long. Short, so that a client which keeps coming
+    /// back leaves a gap that is long enough.
+    std::chrono::milliseconds drain_quiet = std::chrono::milliseconds{50};
 
     /// After this long since drain() nothing is waited for any more.
     std::chrono::milliseconds drain_limit = std::chrono::seconds{30};
@@ -97,7 +62,8 @@ struct ServerOptions {
 ///
 /// The thread in run() owns all sockets. It reads requests with the limits above, answers everything but events itself, and hands
 /// complete events to the workers; so neither an idle connection nor a slow sender takes a worker, and probes are answered while
-/// all workers are busy. What HTTP itself asks for is in http_framing.hpp and http_service.hpp.
+/// all workers are busy. Where a request ends is decided in http_framing.hpp,
+/// what is answered in http_service.hpp.
 class Server {
   public:
     /// Binds and listens; connections wait until run(). The error is one line and names the port.

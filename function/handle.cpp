@@ -1,0 +1,207 @@
+#include "function/handle.hpp"
+
+#include "function/kinds.hpp"
+#include "function/log.hpp"
+#include "function/provider_config.hpp"
+#include "function/resync.hpp"
+
+#include <algorithm>
+
+namespace kro {
+namespace {
+
+using std::chrono::steady_clock;
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+    using Handlers::operator()...;
+};
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+Report ended(Outcome::Kind kind, std::string why) {
+    Report report;
+    report.outcome = {kind, std::move(why), std::nullopt};
+    return report;
+}
+
+int severity(Outcome const& outcome) {
+    switch (outcome.kind) {
+        case Outcome::Kind::Done: return 0;
+        case Outcome::Kind::Waiting: return 1;
+        case Outcome::Kind::Rejected: return 2;
+        case Outcome::Kind::Retry: return 3;
+    }
+    std::abort();
+}
+
+/// The answer for a batch: if one of its events needs another try, all of them come again; that does no harm to the others.
+Outcome const& worse(Outcome const& left, Outcome const& right) { return severity(right) > severity(left) ? right : left; }
+
+std::chrono::microseconds since(steady_clock::time_point start) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - start);
+}
+
+/// Whether any setting of the ProviderConfig names this Secret or ConfigMap.
+bool names(k8s::Json const& provider_config, ForUsersOf const& used) {
+    auto const config = read_provider_config(provider_config);
+    if (!config) return true;
+    if (used.kind == "ConfigMap") return config->ca_bundle && config->ca_bundle->name == used.name;
+    auto const in_values = [&](k8s::Json const& values) {
+        k8s::Json const& secrets = base::member(values, "imagePullSecrets");
+        return secrets.is_array() && std::any_of(secrets.begin(), secrets.end(), [&](k8s::Json const& entry) {
+                   return base::text_of(base::member(entry, "name")) == used.name;
+               });
+    };
+    if (config->image_pull_secret == used.name || in_values(config->values)) return true;
+    return config->offers && std::any_of(config->offers->begin(), config->offers->end(), [&](Offer const& offer) {
+               return offer.chart_pull_secret == used.name || in_values(offer.helm_values);
+           });
+}
+
+}  // namespace
+
+EventHandler::EventHandler(Clusters& clusters, Provider provider, Options options, base::Clock clock, Metrics& metrics,
+                           std::shared_ptr<spdlog::logger> logger)
+    : clusters_(clusters),
+      provider_(std::move(provider)),
+      options_(options),
+      clock_(std::move(clock)),
+      metrics_(metrics),
+      logger_(std::move(logger)) {}
+
+HttpAnswer EventHandler::handle(events::HttpMessage const& message) {
+    auto const deadline = steady_clock::now() + options_.budget;
+    auto const parsed = events::parse_http(message);
+    if (!parsed) {
+        std::string const reason = events::to_string(parsed.error());
+        int const status = events::http_status(parsed.error());
+        metrics_.request_refused(status);
+        log_line(*logger_, spdlog::level::warn, clock_(), "not an event", {{"status", status}, {"why", reason}});
+        return {status, std::nullopt, reason};
+    }
+    Outcome outcome{Outcome::Kind::Done, "no events", std::nullopt};
+    for (auto const& event : *parsed) {
+        auto const start = steady_clock::now();
+        std::string whom;
+        Report const report = answer_event(event, deadline, whom);
+        log_event(event, whom, report, since(start));
+        if (witness_) witness_(event, whom, report);
+        outcome = worse(outcome, report.outcome);
+    }
+    return answer_for(outcome);
+}
+
+Report EventHandler::answer_event(events::CloudEvent const& event, base::Deadline deadline, std::string& whom) {
+    auto const meaning = events::meaning_of(event);
+    if (!meaning) return ended(Outcome::Kind::Rejected, events::to_string(meaning.error()));
+    return std::visit(Overloaded{[&](ForTenant const& one) {
+                                     whom = to_string(one.tenant);
+                                     return run_tenant(one, deadline);
+                                 },
+                                 [&](ForNamespace const& one) {
+                                     whom = "namespace " + one.namespace_;
+                                     return run_namespace(one, deadline);
+                                 },
+                                 [&](ForEveryone const& one) {
+                                     whom = "everyone";
+                                     return run_everyone(one.why, deadline);
+                                 },
+                                 [&](ForUsersOf const& one) {
+                                     whom = "users of " + one.kind + " " + one.name;
+                                     return run_users_of(one, deadline);
+                                 },
+                                 [&](ForNobody const& one) { return ended(Outcome::Kind::Done, "ignored: " + one.why); }},
+                      route(*meaning, provider_));
+}
+
+Report EventHandler::run_tenant(ForTenant const& one, base::Deadline deadline) {
+    if (echo_.knows(one.object, one.resource_version)) return ended(Outcome::Kind::Done, "an echo of our own write");
+    About const about = one.flux_object ? About::FluxObject : About::Anything;
+    auto report = turnstile_.pass(one.tenant, deadline, [&] {
+        Report done = reconcile({clusters_, provider_}, one.tenant, about, clock_(), deadline);
+        if (done.outcome.kind != Outcome::Kind::Retry) echo_.remember(done.written);
+        return done;
+    });
+    if (!report) return ended(Outcome::Kind::Retry, "the tenant is still being brought up to date for an earlier event");
+    return *std::move(report);
+}
+
+Report EventHandler::run_namespace(ForNamespace const& one, base::Deadline deadline) {
+    Report report;
+    auto const tenants = all_tenants(clusters_, deadline, report);
+    if (!tenants) {
+        report.outcome = {Outcome::Kind::Retry, tenants.error().message, tenants.error().retry_after};
+        return report;
+    }
+    auto const found = std::find_if(tenants->begin(), tenants->end(), [&](Tenant const& tenant) {
+        return tenant_namespace(tenant) == one.namespace_;
+    });
+    if (found == tenants->end()) {
+        report.outcome = {Outcome::Kind::Done, "ignored: no tenant has the namespace " + one.namespace_, std::nullopt};
+        return report;
+    }
+    return run_tenant({.tenant = *found, .flux_object = true, .object = {}, .resource_version = {}}, deadline);
+}
+
+Report EventHandler::run_everyone(std::string const& why, base::Deadline deadline) {
+    Report listed;
+    auto const tenants = all_tenants(clusters_, deadline, listed);
+    if (!tenants) {
+        listed.outcome = {Outcome::Kind::Retry, tenants.error().message, tenants.error().retry_after};
+        return listed;
+    }
+    Report report = resync(*tenants, options_.parallel, [&](Tenant const& tenant) {
+        return run_tenant({.tenant = tenant, .flux_object = false, .object = {}, .resource_version = {}}, deadline);
+    });
+    report.requests += listed.requests;
+    report.outcome.why = why + ": " + report.outcome.why;
+    return report;
+}
+
+Report EventHandler::run_users_of(ForUsersOf const& used, base::Deadline deadline) {
+    Addressed const asked{Cluster::Platform, k8s::get(kProviderConfigs, {{}, provider_.name})};
+    auto answers = clusters_.send({&asked, 1}, nullptr, deadline);
+    auto const& config = answers.front().result;
+    if (!config && config.error().kind == k8s::Error::Kind::NotFound && !config.error().type_not_served) {
+        return ended(Outcome::Kind::Done, "ignored: there is no ProviderConfig that could name it");
+    }
+    if (!config) {
+        Report report = ended(Outcome::Kind::Retry, config.error().message);
+        report.outcome.retry_after = config.error().retry_after;
+        return report;
+    }
+    if (!names(*config, used)) return ended(Outcome::Kind::Done, "ignored: the ProviderConfig does not name it");
+    return run_everyone(used.kind + " " + used.name + " changed", deadline);
+}
+
+void EventHandler::log_event(events::CloudEvent const& event, std::string const& whom, Report const& report,
+                             std::chrono::microseconds took) {
+    base::Time const now = clock_();
+    metrics_.event_answered(event.type, report, took, now);
+    for (auto const& round : report.rounds) {
+        for (auto const& one : round) {
+            base::Json line = {{"event", event.id},
+                               {"cluster", name_of(one.cluster)},
+                               {"request", one.request},
+                               {"result", one.error ? one.error->message : "ok"},
+                               {"duration_ms", one.duration.count() / 1000}};
+            if (!one.why.empty()) line["why"] = one.why;
+            log_line(*logger_, spdlog::level::debug, now, "request", std::move(line));
+        }
+    }
+    auto const level = report.outcome.kind == Outcome::Kind::Retry || report.outcome.kind == Outcome::Kind::Rejected
+                           ? spdlog::level::warn
+                           : spdlog::level::info;
+    log_line(*logger_, level, now, "event answered",
+             {{"event", event.id},
+              {"type", event.type},
+              {"kro", whom},
+              {"outcome", name_of(report.outcome.kind)},
+              {"why", report.outcome.why},
+              {"requests", report.requests},
+              {"writes", report.writes},
+              {"duration_ms", took.count() / 1000}});
+}
+
+}  // namespace kro

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "events/http_binding.hpp"
+#include "function/echo.hpp"
+#include "function/metrics.hpp"
+#include "function/outcome.hpp"
+#include "function/reconcile.hpp"
+#include "function/route.hpp"
+#include "function/turnstile.hpp"
+
+#include <spdlog/logger.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+namespace kro {
+
+/// What a handler is told about every event that it answered, beside the log line: for the timeline of the embedded control plane.
+using Witness = std::function<void(events::CloudEvent const&, std::string const& whom, Report const&)>;
+
+/// From a request to an answer: which events it holds, whom they concern, what came of it. One log line per event.
+class EventHandler {
+  public:
+    struct Options {
+        std::chrono::milliseconds budget = std::chrono::seconds{25};  ///< for one request, all its events together
+        int parallel = 8;                                             ///< tenants at a time, where an event concerns many
+    };
+
+    EventHandler(Clusters& clusters, Provider provider, Options options, base::Clock clock, Metrics& metrics,
+                 std::shared_ptr<spdlog::logger> logger);
+
+    /// Answers one HTTP message. Never throws.
+    HttpAnswer handle(events::HttpMessage const& message);
+
+    /// Asks to be told of every answered event; set before the first request.
+    void set_witness(Witness witness) { witness_ = std::move(witness); }
+
+  private:
+    Report answer_event(events::CloudEvent const& event, base::Deadline deadline, std::string& whom);
+    Report run_tenant(ForTenant const& route, base::Deadline deadline);
+    Report run_namespace(ForNamespace const& route, base::Deadline deadline);
+    Report run_everyone(std::string const& why, base::Deadline deadline);
+    Report run_users_of(ForUsersOf const& route, base::Deadline deadline);
+    void log_event(events::CloudEvent const& event, std::string const& whom, Report const& report, std::chrono::microseconds took);
+
+    Clusters& clusters_;
+    Provider provider_;
+    Options options_;
+    base::Clock clock_;
+    Metrics& metrics_;
+    std::shared_ptr<spdlog::logger> logger_;
+    Witness witness_;
+    Turnstile<Report> turnstile_;
+    Echo echo_;
+};
+
+}  // namespace kro

@@ -1,0 +1,23 @@
+#include "function/log.hpp"
+#include "function/serve.hpp"
+#include "function/settings.hpp"
+
+#include <cstdlib>
+#include <iostream>
+
+int main(int argc, char** argv) {
+    kro::Environment const environment = [](std::string const& name) -> std::optional<std::string> {
+        char const* value = std::getenv(name.c_str());
+        return value == nullptr ? std::nullopt : std::optional<std::string>{value};
+    };
+    auto const settings = kro::read_settings({argv + 1, argv + argc}, environment);
+    if (!settings) {
+        (settings.error().status == 0 ? std::cout : std::cerr) << settings.error().text << std::flush;
+        return settings.error().status;
+    }
+    switch (settings->command) {
+        case kro::Command::Version: std::cout << "kro-function " << kro::kProgramVersion << std::endl; return 0;
+        case kro::Command::Serve: return kro::serve(*settings, kro::make_logger(settings->verbosity));
+    }
+    return EXIT_FAILURE;
+}

@@ -1,0 +1,69 @@
+#include "function/metrics.hpp"
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+namespace kro {
+namespace {
+
+/// A type that strangers make up must not become a time series.
+std::string known_type(std::string const& type) {
+    bool const known = type.starts_with("dev.knative.apiserver.") || type == "dev.knative.sources.ping";
+    return known && type.size() < 64 ? type : "other";
+}
+
+double seconds_of(std::chrono::microseconds duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+struct Metrics::Families {
+    prometheus::Registry registry;
+    prometheus::Family<prometheus::Counter>& events =
+        prometheus::BuildCounter().Name("kro_function_events_total").Help("Events answered, by type and outcome.").Register(registry);
+    prometheus::Histogram& duration = prometheus::BuildHistogram()
+                                          .Name("kro_function_event_duration_seconds")
+                                          .Help("From an event's arrival to its answer.")
+                                          .Register(registry)
+                                          .Add({}, prometheus::Histogram::BucketBoundaries{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30});
+    prometheus::Family<prometheus::Counter>& requests = prometheus::BuildCounter()
+                                                            .Name("kro_function_api_requests_total")
+                                                            .Help("Requests to API servers, by cluster and result.")
+                                                            .Register(registry);
+    prometheus::Family<prometheus::Gauge>& last = prometheus::BuildGauge()
+                                                      .Name("kro_function_last_event_timestamp_seconds")
+                                                      .Help("When the last event of a type arrived, as Unix time.")
+                                                      .Register(registry);
+    prometheus::Family<prometheus::Counter>& refused = prometheus::BuildCounter()
+                                                           .Name("kro_function_requests_refused_total")
+                                                           .Help("HTTP requests that were no event that could be taken, by status.")
+                                                           .Register(registry);
+};
+
+Metrics::Metrics() : families_(std::make_unique<Families>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::event_answered(std::string const& type, Report const& report, std::chrono::microseconds took, base::Time now) {
+    std::string const label = known_type(type);
+    families_->events.Add({{"type", label}, {"outcome", std::string{name_of(report.outcome.kind)}}}).Increment();
+    families_->duration.Observe(seconds_of(took));
+    families_->last.Add({{"type", label}}).Set(std::chrono::duration<double>(now.time_since_epoch()).count());
+    for (auto const& round : report.rounds) {
+        for (auto const& one : round) {
+            families_->requests
+                .Add({{"cluster", std::string{name_of(one.cluster)}},
+                      {"kind", one.write ? "write" : "read"},
+                      {"result", one.error ? std::to_string(one.error->http_status) : "ok"}})
+                .Increment();
+        }
+    }
+}
+
+void Metrics::request_refused(int status) { families_->refused.Add({{"status", std::to_string(status)}}).Increment(); }
+
+std::string Metrics::text() const { return prometheus::TextSerializer{}.Serialize(families_->registry.Collect()); }
+
+}  // namespace kro

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "function/reconcile.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace kro {
+
+/// The counters of one pod, in Prometheus' text format. Safe to use from several threads.
+class Metrics {
+  public:
+    Metrics();
+    ~Metrics();
+    Metrics(Metrics const&) = delete;
+    Metrics& operator=(Metrics const&) = delete;
+
+    /// `kro_function_events_total{type,outcome}`, `kro_function_event_duration_seconds`, `kro_function_api_requests_total{cluster,write,result}`,
+    /// `kro_function_last_event_timestamp_seconds{type}`.
+    void event_answered(std::string const& type, Report const& report, std::chrono::microseconds took, base::Time now);
+    /// `kro_function_requests_refused_total{status}`: no event, too large, queue full.
+    void request_refused(int status);
+
+    std::string text() const;
+
+  private:
+    struct Families;
+    std::unique_ptr<Families> families_;
+};
+
+}  // namespace kro

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "function/desired.hpp"
+#include "function/kinds.hpp"
+#include "function/kro.hpp"
+#include "function/plan.hpp"
+#include "function/status.hpp"
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kro {
+
+/// What plan_installation and plan_deletion share while they put one Plan together: looking things up in Observed, asking for what has
+/// not been looked at, adding steps, and concluding with a verdict. Used inside plan_*.cpp alone.
+class Planner {
+  public:
+    Planner(Observed const& observed, Provider const& provider, base::Time now);
+
+    /// The Kro, once it is known to be there.
+    Kro kro;
+    std::string tenant_namespace;
+    Provider const& provider;
+    base::Time now;
+
+    Target kro_target() const;
+    Target provider_config() const;
+    Target access_request() const;
+    Target oci_repository() const;
+    Target helm_release() const;
+    Target namespace_target() const;                               ///< the tenant's namespace
+    Target source(k8s::Resource const& resource, std::string const& name) const;  ///< in the provider's own namespace
+    Target copy(std::string const& name) const;                     ///< a Secret in the tenant's namespace
+    Target remote(k8s::Resource const& resource, std::string const& name) const;  ///< in kro-system on the control plane
+
+    /// What is known about a target; `absent` for one that was not looked at.
+    Seen const& seen(Target const& target) const;
+    bool looked_at(Target const& target) const;
+    /// Whether all of them have been looked at; asks for those that have not.
+    bool know(std::initializer_list<Target> targets);
+    bool know(std::vector<Target> const& targets);
+
+    void step(Cluster cluster, k8s::Request request, std::string why);
+    void add(Step step);
+    bool has_steps() const { return !plan_.steps.empty(); }
+
+    /// Makes the object what `desired` says: creates it, applies what differs, or patches away what an apply could not take.
+    void ensure(Target const& target, Desired const& desired, std::string const& why);
+
+    /// The plan as far as it goes: more to read or to write before anything can be said.
+    Plan go_on();
+    /// Nothing more to do but to say so; with reads or steps pending, those come first.
+    Plan conclude(Verdict const& verdict, Outcome::Kind kind, std::optional<k8s::Json> resources = std::nullopt);
+    /// Ends without a word to the tenant.
+    Plan end(Outcome outcome);
+    /// Something could not be asked or written: says so and ends as that kind of error should.
+    Plan fail(Cluster cluster, k8s::Error const& error);
+
+    /// The phase to show while it is not Ready.
+    Verdict::Phase phase_in_progress() const;
+    /// Whether the object carries our managed-by label.
+    static bool is_ours(k8s::Json const& object);
+    /// Why the AccessRequest is somebody else's; none where it is ours.
+    std::optional<std::string> foreign_access() const;
+
+  private:
+    bool forward_reconcile_request();
+    void patch_annotations(Target const& target, k8s::Json annotations, std::string why);
+
+    Observed const& observed_;
+    Plan plan_;
+};
+
+inline constexpr std::string_view kReasonError = "ReconcileError";
+inline constexpr std::string_view kReasonReconciling = "Reconciling";
+inline constexpr std::string_view kReasonSuccess = "ReconcileSuccess";
+inline constexpr std::string_view kReasonTerminating = "Terminating";
+
+/// Contract section 3: create or update.
+Plan plan_installation(Planner planner);
+/// Contract section 4: delete.
+Plan plan_deletion(Planner planner);
+
+}  // namespace kro

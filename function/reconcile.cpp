@@ -1,0 +1,83 @@
+#include "function/reconcile.hpp"
+
+#include "function/act.hpp"
+#include "function/kinds.hpp"
+#include "function/observe.hpp"
+
+#include <algorithm>
+
+namespace kro {
+namespace {
+
+using k8s::Error;
+
+/// How often somebody else may be faster before the sender is asked to come back.
+constexpr int kAttempts = 5;
+/// More turns than any tenant needs: a plan that goes on longer does not settle, which is a fault of ours.
+constexpr int kTurns = 40;
+
+Target kro_target(Observed const& observed) {
+    return {Cluster::Onboarding, observed.kros, {observed.tenant.namespace_, observed.tenant.name}};
+}
+
+/// The kubeconfig may have been rotated after it was read: it, and what was asked with it, is looked at once more.
+bool forget_refused_credentials(Clusters& clusters, Observed& observed) {
+    bool const refused = std::any_of(observed.seen.begin(), observed.seen.end(), [](auto const& entry) {
+        return entry.first.cluster == Cluster::ControlPlane && entry.second.failed() &&
+               entry.second.error->kind == Error::Kind::Unauthorized;
+    });
+    if (!refused) return false;
+    clusters.forget(kubeconfig_of(observed));
+    if (auto const secret = kubeconfig_target(observed)) observed.seen.erase(*secret);
+    std::erase_if(observed.seen, [](auto const& entry) { return entry.first.cluster == Cluster::ControlPlane; });
+    return true;
+}
+
+/// One attempt. None where it has to start over: what was observed is out of date.
+std::optional<Outcome> attempt(Context const& context, Observed& observed, base::Time now, base::Deadline deadline, Report& report) {
+    bool renewed = false;
+    for (int turn = 0; turn < kTurns; ++turn) {
+        Plan const plan = plan_for(observed, context.provider, now);
+        if (!plan.reads.empty()) {
+            observe(context.clusters, observed, plan.reads, deadline, report);
+            if (!renewed) renewed = forget_refused_credentials(context.clusters, observed);
+            Seen const& kro = observed.seen[kro_target(observed)];
+            if (kro.failed() && kro.error->type_not_served && context.clusters.rediscover_kros(deadline)) return std::nullopt;
+            continue;
+        }
+        if (plan.steps.empty()) return plan.outcome;
+        switch (act(context.clusters, observed, plan.steps, deadline, report)) {
+            case Acted::Well:
+            case Acted::Failed: break;
+            case Acted::Conflict: return std::nullopt;
+            case Acted::Gone: return Outcome{Outcome::Kind::Done, "the Kro is gone", std::nullopt};
+            case Acted::Mute:
+                return Outcome{Outcome::Kind::Retry, observed.failed_step->error.message, observed.failed_step->error.retry_after};
+        }
+    }
+    return Outcome{Outcome::Kind::Retry, "the plan does not settle", std::nullopt};
+}
+
+}  // namespace
+
+void add_round(Report& report, Round round) {
+    report.requests += round.size();
+    report.writes += static_cast<std::size_t>(std::count_if(round.begin(), round.end(), [](Exchange const& one) { return one.write; }));
+    report.rounds.push_back(std::move(round));
+}
+
+Report reconcile(Context const& context, Tenant const& tenant, About about, base::Time now, base::Deadline deadline) {
+    Report report;
+    for (int i = 0; i < kAttempts; ++i) {
+        Observed observed{tenant, context.clusters.kros(), about == About::FluxObject, {}, std::nullopt};
+        auto outcome = attempt(context, observed, now, deadline, report);
+        if (!outcome) continue;
+        report.outcome = *std::move(outcome);
+        report.status = base::member(observed.seen[kro_target(observed)].object, "status");
+        return report;
+    }
+    report.outcome = {Outcome::Kind::Retry, "somebody else kept changing the same objects", std::nullopt};
+    return report;
+}
+
+}  // namespace kro

@@ -1,0 +1,61 @@
+#include "function/route.hpp"
+
+#include "function/kinds.hpp"
+#include "function/onboarding.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace kro {
+namespace {
+
+/// The group of an apiVersion, "" for the core group.
+std::string_view group_of(std::string_view api_version) {
+    auto const slash = api_version.find('/');
+    return slash == std::string_view::npos ? std::string_view{} : api_version.substr(0, slash);
+}
+
+/// Any version of the resource's kind: what an event's version is, is the source's choice.
+bool is(events::ObjectEvent const& event, k8s::Resource const& resource) {
+    return event.kind == resource.kind && group_of(event.api_version) == resource.group;
+}
+
+ForTenant for_tenant(Tenant tenant, events::ObjectEvent const& event, k8s::Resource const& resource) {
+    return {.tenant = std::move(tenant),
+            .flux_object = resource == kOciRepositories || resource == kHelmReleases,
+            .object = k8s::path_of(resource, {event.namespace_, event.name}),
+            .resource_version = event.change == events::ObjectEvent::Change::Deleted ? "" : k8s::resource_version_of(event.object)};
+}
+
+Route route_object(events::ObjectEvent const& event, Provider const& provider) {
+    if (is(event, kKros)) {
+        if (event.namespace_.empty()) return ForNobody{"a Kro without a namespace"};
+        return for_tenant({event.namespace_, event.name}, event, kKros);
+    }
+    if (is(event, kProviderConfigs)) {
+        if (event.name != provider.name) return ForNobody{"only the ProviderConfig " + provider.name + " counts"};
+        return ForEveryone{"the ProviderConfig changed"};
+    }
+    if (is(event, kAccessRequests) && event.namespace_ == provider.namespace_ && event.name == onboarding_request_name()) {
+        return ForEveryone{"the access to the onboarding cluster changed"};
+    }
+    bool const source = is(event, k8s::kSecrets) || is(event, k8s::kConfigMaps);
+    if (source && event.namespace_ == provider.namespace_) return ForUsersOf{event.kind, event.name};
+
+    constexpr std::array kOurs{kOciRepositories, kHelmReleases, kAccessRequests, k8s::kSecrets};
+    auto const resource = std::find_if(kOurs.begin(), kOurs.end(), [&](auto const& one) { return is(event, one); });
+    if (resource == kOurs.end()) return ForNobody{"kind " + event.kind + " of " + event.api_version + " is none of ours"};
+    if (auto tenant = tenant_of(event.object)) return for_tenant(*std::move(tenant), event, *resource);
+    if (event.namespace_.starts_with("mcp--")) return ForNamespace{event.namespace_};
+    return ForNobody{"no tenant of ours"};
+}
+
+}  // namespace
+
+Route route(events::Meaning const& meaning, Provider const& provider) {
+    if (std::holds_alternative<events::Ping>(meaning)) return ForEveryone{"the resync is due"};
+    if (auto const* event = std::get_if<events::ObjectEvent>(&meaning)) return route_object(*event, provider);
+    return ForNobody{"this type of event is none of ours"};
+}
+
+}  // namespace kro

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "events/knative.hpp"
+#include "function/plan.hpp"
+#include "function/tenant.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace kro {
+
+/// The event is about one tenant.
+struct ForTenant {
+    Tenant tenant;
+    bool flux_object = false;      ///< it was about an OCIRepository or a HelmRelease
+    std::string object;            ///< path of the object, and ...
+    std::string resource_version;  ///< ... which state of it the event tells of; "" where it does not say
+};
+
+/// The event is about an object in the namespace of a tenant that it does not name.
+struct ForNamespace {
+    std::string namespace_;
+};
+
+/// The event concerns every tenant.
+struct ForEveryone {
+    std::string why;
+};
+
+/// A Secret or a ConfigMap in our own namespace changed: it concerns every tenant if the ProviderConfig names it, in any of its fields.
+struct ForUsersOf {
+    std::string kind;
+    std::string name;
+};
+
+/// Nothing to do.
+struct ForNobody {
+    std::string why;
+};
+
+using Route = std::variant<ForTenant, ForNamespace, ForEveryone, ForUsersOf, ForNobody>;
+
+/// Whom an event concerns, from the event alone.
+Route route(events::Meaning const& meaning, Provider const& provider);
+
+}  // namespace kro

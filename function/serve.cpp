@@ -1,0 +1,173 @@
+#include "function/serve.hpp"
+
+#include "function/embedded.hpp"
+#include "function/handle.hpp"
+#include "function/onboarding.hpp"
+#include "function/server.hpp"
+#include "function/timeline.hpp"
+#include "k8s/http_api.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <iostream>
+#include <mutex>
+
+namespace kro {
+namespace {
+
+constexpr int kFailed = 1;
+
+/// Whom a signal is for. Written before the handler is installed, and the server outlives the handler.
+std::atomic<Server*> signalled{nullptr};
+
+extern "C" void on_signal(int) {
+    if (Server* server = signalled.load()) server->drain();
+}
+
+/// Drains the server on SIGTERM and SIGINT while it exists.
+class Signals {
+  public:
+    explicit Signals(Server& server) {
+        signalled = &server;
+        std::signal(SIGTERM, on_signal);
+        std::signal(SIGINT, on_signal);
+        std::signal(SIGPIPE, SIG_IGN);
+    }
+    ~Signals() {
+        std::signal(SIGTERM, SIG_DFL);
+        std::signal(SIGINT, SIG_DFL);
+        signalled = nullptr;
+    }
+    Signals(Signals const&) = delete;
+    Signals& operator=(Signals const&) = delete;
+};
+
+base::Clock system_clock() {
+    return [] { return std::chrono::system_clock::now(); };
+}
+
+k8s::HttpOptions http_options() {
+    k8s::HttpOptions options;
+    options.user_agent = std::string{"kro-function/"} + kProgramVersion;
+    options.clock = system_clock();
+    return options;
+}
+
+k8s::Result<SharedApi> open(k8s::ClusterAccess const& access) {
+    auto api = TRY(k8s::connect(access, http_options()));
+    return SharedApi{std::move(api)};
+}
+
+k8s::Result<SharedApi> connect_control_plane(std::string const& kubeconfig) {
+    k8s::ClusterAccess const access = TRY(k8s::read_kubeconfig(kubeconfig, k8s::KubeconfigTrust::FromSecret));
+    return open(access);
+}
+
+k8s::Result<SharedApi> open_file(std::string const& kubeconfig) {
+    k8s::ClusterAccess const access = TRY(k8s::read_kubeconfig_file(kubeconfig, system_clock()));
+    return open(access);
+}
+
+k8s::Result<SharedApi> open_platform(Settings const& settings) {
+    if (!settings.kubeconfig.empty()) return open_file(settings.kubeconfig);
+    k8s::ClusterAccess const access = TRY(k8s::in_cluster_access(settings.service_host, settings.service_port));
+    return open(access);
+}
+
+/// The clusters of a real installation.
+k8s::Result<std::unique_ptr<Clusters>> open_clusters(Settings const& settings) {
+    SharedApi const platform = TRY(open_platform(settings));
+    FindOnboarding find;
+    switch (settings.onboarding) {
+        case Settings::Onboarding::Platform: find = [platform](base::Deadline) { return k8s::Result<SharedApi>{platform}; }; break;
+        case Settings::Onboarding::File: {
+            SharedApi const onboarding = TRY(open_file(settings.onboarding_kubeconfig));
+            find = [onboarding](base::Deadline) { return k8s::Result<SharedApi>{onboarding}; };
+            break;
+        }
+        case Settings::Onboarding::Requested: {
+            auto const access = std::make_shared<OnboardingAccess>(platform, settings.namespace_, open);
+            find = [access](base::Deadline deadline) { return access->find(deadline); };
+            break;
+        }
+    }
+    return std::make_unique<Clusters>(platform, std::move(find), connect_control_plane);
+}
+
+std::unique_ptr<Clusters> embedded_clusters(Embedded& embedded) {
+    SharedApi const onboarding = embedded.onboarding();
+    SharedApi const control_plane = embedded.control_plane();
+    return std::make_unique<Clusters>(
+        embedded.platform(), [onboarding](base::Deadline) { return k8s::Result<SharedApi>{onboarding}; },
+        [control_plane](std::string const&) { return k8s::Result<SharedApi>{control_plane}; });
+}
+
+ServerOptions server_options(Settings const& settings) {
+    ServerOptions options;
+    options.port = settings.port;
+    options.metrics_port = settings.metrics_port;
+    options.workers = settings.workers;
+    return options;
+}
+
+int fail(std::string const& message) {
+    std::cerr << "kro-function: " << message << std::endl;
+    return kFailed;
+}
+
+}  // namespace
+
+int serve(Settings const& settings, std::shared_ptr<spdlog::logger> logger) {
+    base::Clock const clock = system_clock();
+    std::unique_ptr<Embedded> embedded;
+    std::unique_ptr<Clusters> clusters;
+    if (settings.embedded) {
+        embedded = std::make_unique<Embedded>(clock, settings.namespace_);
+        clusters = embedded_clusters(*embedded);
+    } else {
+        auto opened = open_clusters(settings);
+        if (!opened) return fail(opened.error().message);
+        clusters = std::move(opened).value();
+    }
+
+    Metrics metrics;
+    EventHandler handler{*clusters,
+                         {.name = settings.provider_name, .namespace_ = settings.namespace_},
+                         {.budget = settings.event_budget, .parallel = 8},
+                         clock,
+                         metrics,
+                         logger};
+    std::mutex screen;
+    if (embedded) {
+        handler.set_witness([&](events::CloudEvent const& event, std::string const& whom, Report const& report) {
+            std::lock_guard const lock{screen};
+            std::cout << timeline_entry(event, whom, report, clock()) << std::flush;
+        });
+    }
+
+    Service service;
+    service.handle = [&](events::HttpMessage const& message) {
+        if (embedded) embedded->take(message);
+        return handler.handle(message);
+    };
+    service.metrics = [&] { return metrics.text(); };
+    service.refused = [&](int status, std::string_view reason) {
+        metrics.request_refused(status);
+        log_line(*logger, spdlog::level::warn, clock(), "request refused", {{"status", status}, {"why", reason}});
+    };
+    auto server = Server::listen(server_options(settings), service);
+    if (!server) return fail(server.error());
+
+    Signals const signals{**server};
+    if (embedded) embedded->start([&](events::CloudEvent const& event) { handler.handle(events::to_binary(event)); });
+    log_line(*logger, spdlog::level::info, clock(), "serving", {{"port", (*server)->port()}, {"version", kProgramVersion}});
+    auto const ended = (*server)->run();
+    if (embedded) {
+        embedded->stop();
+        std::cout << embedded->table() << std::flush;
+    }
+    log_line(*logger, spdlog::level::info, clock(), "stopped", {{"drained", ended == Server::Ended::Drained}});
+    return ended == Server::Ended::Drained ? 0 : kFailed;
+}
+
+}  // namespace kro
