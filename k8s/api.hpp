@@ -31,7 +31,8 @@ struct Request {
         MergePatch,  ///< RFC 7396; a `metadata.resourceVersion` in the body is a precondition (Conflict)
         JsonPatch,   ///< RFC 6902; a `test` that fails is a Conflict
         Delete,      ///< with `preconditions`; a uid or resourceVersion that differs is a Conflict
-        Discover,    ///< the APIResourceList of `resource`'s group and version; NotFound where it is not served
+        Discover,    ///< the APIResourceList of `resource`'s group and version, or without a version the APIGroup of its group;
+                     ///< NotFound where it is not served
     };
     enum class Contents { Whole, Metadata };  ///< Metadata: PartialObjectMetadata(List), for lists and gets
 

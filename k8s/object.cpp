@@ -31,6 +31,7 @@ std::string to_string(ObjectKey const& key) { return key.namespace_.empty() ? ke
 
 std::string api_version(Resource const& resource) {
     if (resource.group.empty()) return std::string{resource.version};
+    if (resource.version.empty()) return std::string{resource.group};
     return std::string{resource.group} + "/" + std::string{resource.version};
 }
 

@@ -42,7 +42,7 @@ struct ObjectKey {
 /// "namespace/name", or "name" alone where there is no namespace.
 std::string to_string(ObjectKey const& key);
 
-/// `v1` or `group/version`, as `apiVersion` spells it.
+/// `v1` or `group/version`, as `apiVersion` spells it; the group alone where the resource has no version.
 std::string api_version(Resource const& resource);
 
 /// The path of an object, or of the collection where the key has no name: "/apis/<group>/<version>/namespaces/<ns>/<plural>/<name>".

@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <set>
 
 namespace k8s {
 namespace {
@@ -111,6 +112,7 @@ Json ObjectStore::put(Resource const& resource, Json object) {
     if (!metadata.contains("creationTimestamp")) metadata["creationTimestamp"] = base::rfc3339(clock_());
     if (type.rules.generation && !metadata.contains("generation")) metadata["generation"] = 1;
     if (options_.respell_numbers) respell_numbers(object);
+    drop_unknown_fields(object, type.schema);
     fill_defaults(object, type.schema);
     if (type.rules.fill_defaults) type.rules.fill_defaults(object);
     if (type.resource == kCustomResourceDefinitions) follow_definition(object);
@@ -255,7 +257,21 @@ ObjectStore::Outcome ObjectStore::list(Type& type, Request const& request) {
                 {"items", std::move(items)}};
 }
 
+ObjectStore::Outcome ObjectStore::discover_group(std::string_view group) const {
+    std::set<std::string> versions;
+    for (auto const& type : types_) {
+        if (type->resource.group == group) versions.insert(std::string{type->resource.version});
+    }
+    if (versions.empty()) return base::Failure{type_not_served()};
+    Json list = Json::array();
+    for (auto const& version : versions)
+        list.push_back({{"groupVersion", std::string{group} + "/" + version}, {"version", version}});
+    return Json{
+        {"kind", "APIGroup"}, {"apiVersion", "v1"}, {"name", group}, {"versions", list}, {"preferredVersion", list.back()}};
+}
+
 ObjectStore::Outcome ObjectStore::discover(Resource const& resource) const {
+    if (resource.version.empty()) return discover_group(resource.group);
     Json resources = Json::array();
     for (auto const& type : types_) {
         if (type->resource.group != resource.group || type->resource.version != resource.version) continue;

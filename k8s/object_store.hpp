@@ -74,6 +74,7 @@ class ObjectStore {
     Outcome apply(Type& type, Request const& request);
     Outcome patch(Type& type, Request const& request);
     Outcome remove(Type& type, Request const& request);
+    Outcome discover_group(std::string_view group) const;
     Outcome discover(Resource const& resource) const;
 
     // What every write goes through.
