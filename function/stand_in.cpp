@@ -16,6 +16,8 @@ using k8s::Json;
 
 constexpr std::string_view kPlatformManager = "platform";
 constexpr std::string_view kFluxManager = "flux";
+constexpr char kProviderLabel[] = "clusters.openmcp.cloud/provider";
+constexpr char kProfileLabel[] = "clusters.openmcp.cloud/profile";
 constexpr std::string_view kFluxFinalizer = "finalizers.fluxcd.io";
 constexpr std::string_view kNoDigest = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -50,13 +52,7 @@ k8s::ResourceRules provider_config_rules() {
     return rules;
 }
 
-std::string kubeconfig_for(Json const& request) {
-    return "apiVersion: v1\nkind: Config\ncurrent-context: mcp\n"
-           "clusters:\n- name: mcp\n  cluster: {server: \"https://mcp.invalid:6443\"}\n"
-           "contexts:\n- name: mcp\n  context: {cluster: mcp, user: kro}\n"
-           "users:\n- name: kro\n  user: {token: embedded-" +
-           k8s::uid_of(request) + "}\n";
-}
+base::Deadline soon() { return std::chrono::steady_clock::now() + std::chrono::seconds{10}; }
 
 bool up_to_date(Json const& object) {
     return base::integer_of(member(object, "status", "observedGeneration"), -1) == k8s::generation_of(object);
@@ -74,10 +70,27 @@ void serve_platform_kinds(k8s::MemoryApi& api) {
     api.serve(kHelmReleases);
 }
 
+std::string pretended_kubeconfig(Json const& request) {
+    return "apiVersion: v1\nkind: Config\ncurrent-context: mcp\n"
+           "clusters:\n- name: mcp\n  cluster: {server: \"https://mcp.invalid:6443\"}\n"
+           "contexts:\n- name: mcp\n  context: {cluster: mcp, user: kro}\n"
+           "users:\n- name: kro\n  user: {token: embedded-" +
+           k8s::uid_of(request) + "}\n";
+}
+
+std::optional<Json> StandIn::find(k8s::Resource const& resource, k8s::ObjectKey key) {
+    auto found = k8s::send_one(platform_, k8s::get(resource, std::move(key)), soon());
+    return found ? std::optional{std::move(found).value()} : std::nullopt;
+}
+
+/// A write that fails met a newer change, which comes to react() by itself.
+void StandIn::write(k8s::Request request) { static_cast<void>(k8s::send_one(platform_, std::move(request), soon())); }
+
 void StandIn::react(k8s::Change const& change) {
     if (change.kind == k8s::Change::Kind::Deleted) return;
-    auto const object = platform_.find(change.resource, k8s::key_of(change.object));
+    auto const object = find(change.resource, k8s::key_of(change.object));
     if (!object) return;
+    if (change.resource == kClusterRequests) grant_cluster(*object);
     if (change.resource == kAccessRequests) grant(*object);
     if (change.resource == kOciRepositories) fetch(*object);
     if (change.resource == kHelmReleases) install(*object);
@@ -89,8 +102,7 @@ void StandIn::write_status(k8s::Resource const& resource, Json const& object, Js
                     {"kind", resource.kind},
                     {"metadata", {{"name", k8s::name_of(object)}, {"namespace", k8s::namespace_of(object)}}},
                     {"status", std::move(status)}};
-    // A conflict here means a newer change, which comes to react() by itself.
-    static_cast<void>(k8s::send_one(platform_, k8s::apply_status(resource, std::move(written), kPlatformManager), {}));
+    write(k8s::apply_status(resource, std::move(written), kPlatformManager));
 }
 
 Json StandIn::ready_condition(Json const& object, std::string const& reason, std::string const& message) const {
@@ -98,15 +110,28 @@ Json StandIn::ready_condition(Json const& object, std::string const& reason, std
     return k8s::with_condition(member(object, "status", "conditions"), ready, clock_());
 }
 
+void StandIn::grant_cluster(Json const& request) {
+    if (k8s::is_being_deleted(request) || up_to_date(request)) return;
+    write_status(kClusterRequests, request,
+                 {{"phase", "Granted"}, {"cluster", {{"name", k8s::name_of(request)}, {"namespace", k8s::namespace_of(request)}}}});
+}
+
 void StandIn::grant(Json const& request) {
     if (k8s::is_being_deleted(request) || up_to_date(request)) return;
+    if (member(request, "spec", "clusterRef").is_null()) {
+        // The platform's scheduler says which cluster it is before another of its controllers grants the access.
+        Json patch = {{"metadata", {{"labels", {{kProviderLabel, "stand-in"}, {kProfileLabel, "stand-in"}}}}},
+                      {"spec", {{"clusterRef", member(request, "spec", "requestRef")}}}};
+        write(k8s::merge_patch(kAccessRequests, k8s::key_of(request), std::move(patch), kPlatformManager));
+        return;
+    }
     std::string const secret = k8s::name_of(request) + ".kubeconfig";
     Json object = {{"apiVersion", "v1"},
                    {"kind", "Secret"},
                    {"metadata", {{"name", secret}, {"namespace", k8s::namespace_of(request)}}},
                    {"type", "Opaque"},
-                   {"data", {{"kubeconfig", k8s::encode_base64(kubeconfig_for(request))}}}};
-    static_cast<void>(k8s::send_one(platform_, k8s::apply(k8s::kSecrets, std::move(object), kPlatformManager), {}));
+                   {"data", {{"kubeconfig", k8s::encode_base64(kubeconfig_(request))}}}};
+    write(k8s::apply(k8s::kSecrets, std::move(object), kPlatformManager));
     write_status(kAccessRequests, request, {{"phase", "Granted"}, {"secretRef", {{"name", secret}}}});
 }
 
@@ -118,9 +143,14 @@ void StandIn::fetch(Json const& repository) {
     std::string const revision = tag + "@" + (digest.empty() ? "sha256:" + stable_uuid(tag) : digest);
     write_status(kOciRepositories, repository,
                  {{"conditions", ready_condition(repository, "Succeeded", "stored artifact for digest '" + revision + "'")},
-                  {"artifact", {{"revision", revision}, {"digest", kNoDigest}}}});
+                  {"artifact",
+                   {{"revision", revision},
+                    {"digest", kNoDigest},
+                    {"path", "chart.tar.gz"},
+                    {"url", "http://source-controller.invalid/chart.tar.gz"},
+                    {"lastUpdateTime", base::rfc3339(clock_())}}}});
     // helm-controller looks at a HelmRelease again when its chart's artifact is another one.
-    auto const release = platform_.find(kHelmReleases, {k8s::namespace_of(repository), std::string{kHelmReleaseName}});
+    auto const release = find(kHelmReleases, {k8s::namespace_of(repository), std::string{kHelmReleaseName}});
     if (release) install(*release);
 }
 
@@ -128,15 +158,16 @@ void StandIn::install(Json const& release) {
     k8s::ObjectKey const key = k8s::key_of(release);
     if (k8s::is_being_deleted(release)) {
         Json patch = {{"metadata", {{"finalizers", Json::array()}}}};
-        static_cast<void>(k8s::send_one(platform_, k8s::merge_patch(kHelmReleases, key, std::move(patch), kFluxManager), {}));
+        write(k8s::merge_patch(kHelmReleases, key, std::move(patch), kFluxManager));
         return;
     }
     if (!k8s::has_finalizer(release, kFluxFinalizer)) {
         Json patch = {{"metadata", {{"finalizers", Json::array({kFluxFinalizer})}}}};
-        static_cast<void>(k8s::send_one(platform_, k8s::merge_patch(kHelmReleases, key, std::move(patch), kFluxManager), {}));
+        write(k8s::merge_patch(kHelmReleases, key, std::move(patch), kFluxManager));
         return;
     }
-    auto const repository = platform_.find(kOciRepositories, {key.namespace_, std::string{kOciRepositoryName}});
+    if (member(release, "spec", "suspend") == true) return;
+    auto const repository = find(kOciRepositories, {key.namespace_, std::string{kOciRepositoryName}});
     if (!repository || !up_to_date(*repository)) return;
     std::string const revision = text_of(member(*repository, "status", "artifact", "revision"));
     std::string const digest = revision.substr(revision.find('@') + 1);
