@@ -20,43 +20,36 @@ std::optional<unsigned> hex_digit(char c) {
     return at == std::string_view::npos ? std::nullopt : std::optional{static_cast<unsigned>(at)};
 }
 
-/// RFC 9110 section 5.6.4; older senders quote what the binding now percent-encodes.
-std::optional<std::string> unquoted(std::string_view text) {
+/// RFC 9110 section 5.6.4; older senders quote what the binding now percent-encodes. What is no quoted string stands for itself.
+std::string unquoted(std::string_view text) {
     if (!text.starts_with('"')) return std::string{text};
     std::string out;
     for (std::size_t at = 1; at < text.size(); ++at) {
-        if (text[at] == '"') return at + 1 == text.size() ? std::optional{out} : std::nullopt;
+        if (text[at] == '"' && at + 1 == text.size()) return out;
+        if (text[at] == '"') break;
         if (text[at] == '\\' && ++at == text.size()) break;
         out += text[at];
     }
-    return std::nullopt;
+    return std::string{text};
 }
 
-std::optional<std::string> percent_decoded(std::string_view text) {
+/// A percent sign that encodes nothing stands for itself: sdk-go 2.16, with which Knative's sources send, writes values as they
+/// are.
+std::string percent_decoded(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     for (std::size_t at = 0; at < text.size(); ++at) {
-        if (text[at] != '%') {
+        bool const enough = text[at] == '%' && text.size() - at >= 3;
+        auto const high = enough ? hex_digit(text[at + 1]) : std::nullopt;
+        auto const low = enough ? hex_digit(text[at + 2]) : std::nullopt;
+        if (high && low) {
+            out += static_cast<char>(*high << 4 | *low);
+            at += 2;
+        } else {
             out += text[at];
-            continue;
         }
-        if (text.size() - at < 3) return std::nullopt;
-        auto const high = hex_digit(text[at + 1]);
-        auto const low = hex_digit(text[at + 2]);
-        if (!high || !low) return std::nullopt;
-        out += static_cast<char>(*high << 4 | *low);
-        at += 2;
     }
     return out;
-}
-
-/// Section 3.1.3.2: quotes first, then one round of percent-decoding.
-base::Result<std::string, Malformed> header_text(std::string_view name, std::string_view value) {
-    auto const text = unquoted(trimmed(value));
-    if (!text) return refused(name, "has a quote that does not end");
-    auto decoded = percent_decoded(*text);
-    if (!decoded) return refused(name, "has a percent sign that encodes nothing");
-    return *std::move(decoded);
 }
 
 std::string header_value(std::string_view text) {
@@ -97,8 +90,8 @@ base::Result<Attributes, Malformed> attributes_of(HttpMessage const& message) {
         name.erase(0, kPrefix.size());
         if (name == "datacontenttype") return refused(name, "belongs into Content-Type");  // section 3.1.1
         if (attributes.contains(name)) return refused(name, "is there more than once");
-        std::string text = TRY(header_text(name, value));
-        attributes.emplace(std::move(name), std::move(text));
+        // Section 3.1.3.2: quotes first, then one round of percent-decoding.
+        attributes.emplace(std::move(name), percent_decoded(unquoted(trimmed(value))));
     }
     return attributes;
 }
@@ -109,8 +102,9 @@ std::vector<CloudEvent> only(CloudEvent event) {
     return events;
 }
 
-/// Section 3.1. `type` is "" where the message has no body.
-Events parse_binary(HttpMessage const& message, std::string const& type) {
+/// Section 3.1. A body of no type is one of bytes (RFC 9110 section 8.3): a PingSource with `data` but no `contentType` sends it.
+Events parse_binary(HttpMessage const& message, std::string type) {
+    if (type.empty() && !message.body.empty()) type = "application/octet-stream";
     Attributes attributes = TRY(attributes_of(message));
     if (!type.empty()) attributes.emplace("datacontenttype", type);
     CloudEvent event = TRY(event_of(std::move(attributes)));
@@ -157,8 +151,8 @@ bool is_form(MediaType const& media) {
 
 Events parse_http(HttpMessage const& message) {
     std::string const type = TRY(content_type(message));
-    if (type.empty() && message.body.empty()) return parse_binary(message, type);
-    if (type.empty()) return not_taken("content-type", "is missing, and there is a body");
+    if (type.empty() && !message.body.empty() && !has_attributes(message)) return not_taken("content-type", "is missing");
+    if (type.empty()) return parse_binary(message, type);
     auto const media = parse_media_type(type);
     if (!media) return not_taken("content-type", "is no media type");
     bool const cloudevents = media->name.starts_with("application/cloudevents");

@@ -19,11 +19,14 @@ struct HttpMessage {
 };
 
 /// The events of a message; the Content-Type alone decides about the mode: `application/cloudevents+json` is one event,
-/// `application/cloudevents-batch+json` any number (none as well; one bad entry refuses all), and in both `ce-` headers say
-/// nothing. Everything else is binary: one event from the `ce-` headers, with the body as data. Refused as a media type: other
-/// `application/cloudevents` formats, JSON in another charset than UTF-8, form data, a body without Content-Type, and what is
-/// neither JSON nor has a `ce-` header. Takes any bytes and never throws. Source:
-/// https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/http-protocol-binding.md
+/// `application/cloudevents-batch+json` any number (none as well; one bad entry refuses all), and in both `ce-` headers say nothing.
+/// Everything else is binary: one event from the `ce-` headers, with the body as data; a body of no type is of the type
+/// `application/octet-stream`.
+///
+/// Refused as a media type: other `application/cloudevents` formats, JSON in another charset than UTF-8, form data, and, where there
+/// is no `ce-` header, what is not JSON. Takes any bytes and never throws.
+///
+/// Source: https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/http-protocol-binding.md
 base::Result<std::vector<CloudEvent>, Malformed> parse_http(HttpMessage const& message);
 
 /// Writers: what they write of an event that was parsed is parsed as the same event. Header names are in lower case.

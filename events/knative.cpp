@@ -16,7 +16,7 @@ struct ObjectType {
     ObjectEvent::Change change;
 };
 
-/// Source: Knative Eventing v0.50, pkg/apis/sources/v1/apiserver_types.go.
+/// Source: Knative Eventing v0.50, pkg/apis/sources/constants.go.
 constexpr std::array kObjectTypes{
     ObjectType{"dev.knative.apiserver.resource.add", ObjectType::Mode::Resource, ObjectEvent::Change::Added},
     ObjectType{"dev.knative.apiserver.resource.update", ObjectType::Mode::Resource, ObjectEvent::Change::Updated},

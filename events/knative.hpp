@@ -11,7 +11,7 @@
 namespace events {
 
 /// The type of a PingSource's events.
-/// Source: Knative Eventing v0.50, pkg/apis/sources/v1/ping_types.go.
+/// Source: Knative Eventing v0.50, pkg/apis/sources/v1/ping_lifecycle.go.
 inline constexpr std::string_view kPingType = "dev.knative.sources.ping";
 
 /// Something happened to an object in a cluster that an ApiServerSource watches: `dev.knative.apiserver.resource.*` and `.ref.*`.
