@@ -14,9 +14,11 @@ bool is_write(Request const& request) {
     return request.verb != Request::Verb::Get && request.verb != Request::Verb::List && request.verb != Request::Verb::Discover;
 }
 
-/// The server says so when an object of that name is there, and is another one.
+/// The server says so when an object of that name is there, and is another one: in one way while it decides, in another while it
+/// stores.
 bool is_about_another_uid(Error const& error) {
-    return error.kind == Error::Kind::Conflict && error.message.find("UID in precondition") != std::string::npos;
+    auto const says = [&](std::string_view words) { return error.message.find(words) != std::string::npos; };
+    return error.kind == Error::Kind::Conflict && (says("the UID in the precondition") || says("UID in precondition"));
 }
 
 }  // namespace

@@ -323,20 +323,21 @@ HttpServer::Script loses_the_first(Reply then) {
     return [count, then](Received const&) { return (*count)++ == 0 ? Reply{.status = 0, .then = Reply::Then::Close} : then; };
 }
 
+// Source of the words: answers of kube-apiserver 1.34, and its storage layer's (storage.Preconditions).
 TEST(LostAnswer, OfADeleteMayBeFoundOutByTheSecond) {
     HttpServer gone{loses_the_first(support::json(status(404, "NotFound", "secrets \"a\" not found"), 404))};
-    HttpServer another{loses_the_first(support::json(status(409, "Conflict",
-                                                            "Operation cannot be fulfilled on secrets \"a\": Precondition "
-                                                            "failed: UID in precondition: u-1, UID in object meta: u-2"),
-                                                     409))};
-    for (auto* server : {&gone, &another}) {
+    HttpServer another{loses_the_first(
+        support::json(status(409, "Conflict", "the UID in the precondition (u-1) does not match the UID in record (u-2)"), 409))};
+    HttpServer stored{loses_the_first(
+        support::json(status(409, "Conflict", "Precondition failed: UID in precondition: u-1, UID in object meta: u-2"), 409))};
+    for (auto* server : {&gone, &another, &stored}) {
         HttpApi api{access_to(server->url()), options()};
         auto const result = ask(api, delete_secret("a"));
         ASSERT_TRUE(result) << result.error().message;
         EXPECT_EQ(result->at("status"), "Success");
     }
     HttpServer newer{loses_the_first(support::json(
-        status(409, "Conflict", "Precondition failed: ResourceVersion in precondition: 1, ResourceVersion in object meta: 2"),
+        status(409, "Conflict", "the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (2)"),
         409))};
     HttpApi api{access_to(newer.url()), options()};
     Error const error = refusal(api, delete_secret("a"));
