@@ -83,11 +83,11 @@ Acted act(Clusters& clusters, Observed& observed, std::vector<Step> const& steps
     Acted worst = Acted::Well;
     Round exchanges;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        Exchange exchange{steps[i].cluster, k8s::describe(steps[i].request), steps[i].why, true, std::nullopt, answers[i].duration};
+        Exchange exchange = exchange_of(round[i], answers[i]);
+        exchange.why = steps[i].why;
         if (answers[i].result) {
             take_in(observed, steps[i], std::move(answers[i].result).value(), report);
         } else {
-            exchange.error = answers[i].result.error();
             if (auto const acted = judge(observed, steps[i], *exchange.error)) worst = std::max(worst, *acted);
         }
         exchanges.push_back(std::move(exchange));

@@ -36,11 +36,7 @@ std::vector<k8s::Answer> ask(Clusters& clusters, std::vector<Addressed> const& r
                              Report& report) {
     auto answers = clusters.send(round, kubeconfig, deadline);
     Round exchanges;
-    for (std::size_t i = 0; i < round.size(); ++i) {
-        std::optional<k8s::Error> error;
-        if (!answers[i].result) error = answers[i].result.error();
-        exchanges.push_back({round[i].cluster, k8s::describe(round[i].request), {}, false, std::move(error), answers[i].duration});
-    }
+    for (std::size_t i = 0; i < round.size(); ++i) exchanges.push_back(exchange_of(round[i], answers[i]));
     add_round(report, std::move(exchanges));
     return answers;
 }

@@ -60,6 +60,21 @@ std::optional<Outcome> attempt(Context const& context, Observed& observed, base:
 
 }  // namespace
 
+Exchange exchange_of(Addressed const& asked, k8s::Answer const& answer) {
+    using Verb = k8s::Request::Verb;
+    k8s::Request const& request = asked.request;
+    bool const read = request.verb == Verb::Get || request.verb == Verb::List || request.verb == Verb::Discover;
+    Exchange exchange;
+    exchange.cluster = asked.cluster;
+    exchange.request = k8s::describe(request);
+    exchange.write = !read;
+    if (!answer.result) exchange.error = answer.result.error();
+    exchange.duration = answer.duration;
+    exchange.subject = request.resource.kind.empty() ? k8s::api_version(request.resource) : std::string{request.resource.kind};
+    exchange.subject += request.key.name.empty() ? "s" : " " + request.key.name;
+    return exchange;
+}
+
 void add_round(Report& report, Round round) {
     report.requests += round.size();
     report.writes += static_cast<std::size_t>(std::count_if(round.begin(), round.end(), [](Exchange const& one) { return one.write; }));

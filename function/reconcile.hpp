@@ -20,7 +20,11 @@ struct Exchange {
     bool write = false;
     std::optional<k8s::Error> error;
     std::chrono::microseconds duration{0};
+    std::string subject;  ///< "HelmRelease kro-helm-release", or "Secrets" for a list
 };
+
+/// The exchange for a request and its answer.
+Exchange exchange_of(Addressed const& asked, k8s::Answer const& answer);
 
 /// Requests that were sent at once.
 using Round = std::vector<Exchange>;

@@ -21,9 +21,7 @@ k8s::Result<std::string> take_page(Clusters& clusters, std::string const& token,
     Addressed const asked{Cluster::Onboarding, request};
     auto answers = clusters.send({&asked, 1}, nullptr, deadline);
     auto& result = answers.front().result;
-    std::optional<k8s::Error> error;
-    if (!result) error = result.error();
-    add_round(report, {{Cluster::Onboarding, k8s::describe(request), {}, false, error, answers.front().duration}});
+    add_round(report, {exchange_of(asked, answers.front())});
     if (!result) return base::Failure{std::move(result).error()};
     for (auto const& item : base::member(*result, "items")) tenants.push_back({k8s::namespace_of(item), k8s::name_of(item)});
     return base::text_of(base::member(*result, "metadata", "continue"));
