@@ -64,6 +64,10 @@ bool is_watched(k8s::Change const& change) {
     return std::find(kWatched.begin(), kWatched.end(), change.resource) != kWatched.end();
 }
 
+std::string told_key(k8s::Resource const& resource, Json const& object) {
+    return std::string{resource.plural} + "@" + k8s::resource_version_of(object);
+}
+
 std::string padded(std::string text, std::size_t width) {
     text.resize(std::max(width, text.size() + 1), ' ');
     return text;
@@ -112,11 +116,18 @@ void Embedded::carry_out(events::ObjectEvent const& event) {
         return;
     }
     if (event.object.is_null()) return;
+    std::lock_guard const lock{told_mutex_};
     if (!event.namespace_.empty()) {
         Json const object = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", event.namespace_}}}};
         static_cast<void>(k8s::send_one(*place->api, k8s::create(k8s::kNamespaces, object, kUser), {}));
     }
-    static_cast<void>(k8s::send_one(*place->api, k8s::apply(place->resource, as_written_by_user(event), kUser), {}));
+    auto const applied = k8s::send_one(*place->api, k8s::apply(place->resource, as_written_by_user(event), kUser), {});
+    if (applied) told_.insert(told_key(place->resource, *applied));
+}
+
+bool Embedded::is_told(k8s::Change const& change) {
+    std::lock_guard const lock{told_mutex_};
+    return told_.erase(told_key(change.resource, change.object)) > 0;
 }
 
 void Embedded::start(Deliver deliver) {
@@ -136,7 +147,7 @@ void Embedded::pump() {
         for (auto const& change : changes) stand_in_.react(change);
         for (auto& change : onboarding_->take_changes()) changes.push_back(std::move(change));
         for (auto const& change : changes) {
-            if (is_watched(change)) deliver_(event_about(change, clock_()));
+            if (is_watched(change) && !is_told(change)) deliver_(event_about(change, clock_()));
         }
     }
 }

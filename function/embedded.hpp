@@ -10,6 +10,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -47,6 +49,7 @@ class Embedded {
 
   private:
     void carry_out(events::ObjectEvent const& event);
+    bool is_told(k8s::Change const& change);
     void pump();
 
     base::Clock clock_;
@@ -55,6 +58,8 @@ class Embedded {
     std::shared_ptr<k8s::MemoryApi> control_plane_;
     StandIn stand_in_;
     Deliver deliver_;
+    std::mutex told_mutex_;
+    std::set<std::string> told_;  ///< states that an event from outside has told of already
     std::atomic<bool> stopping_{false};
     std::thread pump_;
 };

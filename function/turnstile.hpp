@@ -38,13 +38,30 @@ class Turnstile {
         queue.running = true;
         queue.next = nullptr;
         lock.unlock();
-        Answer answer = run();
+        std::optional<Answer> answer;
+        try {
+            answer = run();
+        } catch (...) {
+            // Nobody may wait for this run for ever; whoever shares it comes back when its deadline is over.
+            lock.lock();
+            queue.running = false;
+            leave();
+            changed_.notify_all();
+            throw;
+        }
         lock.lock();
         mine->answer = answer;
         queue.running = false;
         leave();
         changed_.notify_all();
         return answer;
+    }
+
+    /// How many are inside pass() for this tenant.
+    int waiting(Tenant const& tenant) const {
+        std::lock_guard const lock{mutex_};
+        auto const queue = queues_.find(tenant);
+        return queue == queues_.end() ? 0 : queue->second.interested;
     }
 
   private:
@@ -58,7 +75,7 @@ class Turnstile {
         int interested = 0;
     };
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::map<Tenant, Queue> queues_;
 };
