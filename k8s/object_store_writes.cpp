@@ -90,6 +90,14 @@ Json deleted(Resource const& resource, ObjectKey const& key, Json const& object)
             {"details", std::move(details)}};
 }
 
+/// What a server says that was asked to be strict about fields that it doesn't know (fieldValidation=Strict).
+std::string undecodable(std::vector<std::string> const& unknown) {
+    std::string text = "strict decoding error:";
+    for (auto const& field : unknown)
+        text += (&field == &unknown.front() ? " unknown field \"" : ", unknown field \"") + field + "\"";
+    return text;
+}
+
 /// Whether a patch wants managedFields to be forgotten: a list of one empty entry.
 bool resets_managers(Json const& managed_fields) {
     return managed_fields.is_array() && managed_fields.size() == 1 && managed_fields[0].is_object() && managed_fields[0].empty();
@@ -117,8 +125,11 @@ ObjectStore::Outcome ObjectStore::create(Type& type, Request const& request) {
     Json object = request.body;
     if (options_.respell_numbers && !respell_numbers(object))
         return Failure{bad_request("json: cannot unmarshal number into Go value of type float64")};
+    if (auto const unknown = drop_unknown_fields(object, type.schema); !unknown.empty()) {
+        return Failure{bad_request(std::string{type.resource.kind} + " in version \"" + std::string{type.resource.version} +
+                                   "\" cannot be handled as a " + std::string{type.resource.kind} + ": " + undecodable(unknown))};
+    }
     object["metadata"]["name"] = key.name;
-    drop_unknown_fields(object, type.schema);
     drop_nulls(object, type.schema);
     fill_defaults(object, type.schema);
     if (type.rules.fill_defaults) type.rules.fill_defaults(object);
@@ -197,7 +208,9 @@ ObjectStore::Outcome ObjectStore::patch(Type& type, Request const& request) {
         if (!parsed.empty() || resets_managers(sent)) managers = std::move(parsed);
     }
     if (object["metadata"].is_object()) object["metadata"].erase("managedFields");
-    drop_unknown_fields(object, type.schema);
+    if (auto const unknown = drop_unknown_fields(object, type.schema); !unknown.empty()) {
+        return Failure{invalid({}, "", {{"patch", "Invalid value: " + undecodable(unknown)}})};
+    }
     fill_defaults(object, type.schema);
     if (type.rules.fill_defaults) type.rules.fill_defaults(object);
     managers = after_update(live->object, object, std::move(managers), writer_of(type, request), type.schema);

@@ -283,6 +283,27 @@ std::string untypable_at(std::string const& place, Json const& value, Schema con
     return {};
 }
 
+void drop_unknown(std::string const& place, Json& value, Schema const& schema, std::vector<std::string>& dropped) {
+    if (value.is_array()) {
+        for (std::size_t i = 0; i < value.size(); ++i) {
+            drop_unknown(place + "[" + std::to_string(i) + "]", value[i], schema.element(), dropped);
+        }
+    }
+    if (!value.is_object()) return;
+    if (schema.preserve_unknown && schema.properties.empty() && schema.additional.empty()) return;
+    for (auto it = value.begin(); it != value.end();) {
+        std::string const member_place = place.empty() ? it.key() : place + "." + it.key();
+        bool const declared = schema.declares(it.key()) || !schema.additional.empty();
+        if (!declared && !schema.preserve_unknown) {
+            dropped.push_back(member_place);
+            it = value.erase(it);
+            continue;
+        }
+        if (declared) drop_unknown(member_place, it.value(), schema.member(it.key()), dropped);
+        ++it;
+    }
+}
+
 }  // namespace
 
 Schema const& Schema::member(std::string_view name) const {
@@ -320,20 +341,10 @@ void fill_defaults(Json& value, Schema const& schema) {
     }
 }
 
-void drop_unknown_fields(Json& value, Schema const& schema) {
-    if (value.is_array()) {
-        for (auto& inner : value) drop_unknown_fields(inner, schema.element());
-    }
-    if (!value.is_object()) return;
-    for (auto it = value.begin(); it != value.end();) {
-        bool const declared = schema.declares(it.key()) || !schema.additional.empty();
-        if (!declared && !schema.preserve_unknown) {
-            it = value.erase(it);
-            continue;
-        }
-        if (declared) drop_unknown_fields(it.value(), schema.member(it.key()));
-        ++it;
-    }
+std::vector<std::string> drop_unknown_fields(Json& value, Schema const& schema) {
+    std::vector<std::string> dropped;
+    drop_unknown("", value, schema, dropped);
+    return dropped;
 }
 
 void drop_nulls(Json& value, Schema const& schema) {

@@ -50,8 +50,8 @@ Schema object_schema(Json const& open_api);
 /// Fills in the defaults, also in the place of a null that may not be there.
 void fill_defaults(Json& value, Schema const& schema);
 
-/// Removes what the schema neither declares nor preserves.
-void drop_unknown_fields(Json& value, Schema const& schema);
+/// Removes what the schema neither declares nor preserves. Returns the places: "spec.nested.what".
+std::vector<std::string> drop_unknown_fields(Json& value, Schema const& schema);
 
 /// Removes null members where the schema doesn't allow null.
 void drop_nulls(Json& value, Schema const& schema);
