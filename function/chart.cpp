@@ -28,13 +28,22 @@ bool is_repository_character(unsigned char c) {
 }
 bool is_host_character(unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '-' || c == ':' || c == '[' || c == ']'; }
 
+/// `url` as it may be shown: without what stands before an '@', unless that begins a digest.
+std::string without_user(std::string_view url) {
+    auto const at = url.rfind('@');
+    if (at == std::string_view::npos || url.substr(at + 1).starts_with(kDigestPrefix)) return std::string{url};
+    auto const scheme = url.find("://");
+    auto const start = scheme == std::string_view::npos || scheme > at ? 0 : scheme + 3;
+    return std::string{url.substr(0, start)} + "***" + std::string{url.substr(at)};
+}
+
 std::string in_quotes(std::string_view text) { return "\"" + std::string{text} + "\""; }
 
 }  // namespace
 
 base::Result<std::string, std::string> normalized_chart_url(std::string_view text) {
     auto const refused = [&](std::string_view why) {
-        return base::Failure{"chart URL " + in_quotes(text) + " can't be used: " + std::string{why} +
+        return base::Failure{"chart URL " + in_quotes(without_user(text)) + " can't be used: " + std::string{why} +
                              "; the form is oci://<host>/<repository>"};
     };
     std::string_view rest = trimmed(text);
