@@ -7,13 +7,19 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+#include <array>
+
 namespace kro {
 namespace {
 
 /// A type that strangers make up must not become a time series.
 std::string known_type(std::string const& type) {
-    bool const known = type.starts_with("dev.knative.apiserver.") || type == "dev.knative.sources.ping";
-    return known && type.size() < 64 ? type : "other";
+    constexpr std::array<std::string_view, 7> kKnown{
+        "dev.knative.apiserver.resource.add", "dev.knative.apiserver.resource.update", "dev.knative.apiserver.resource.delete",
+        "dev.knative.apiserver.ref.add",      "dev.knative.apiserver.ref.update",      "dev.knative.apiserver.ref.delete",
+        "dev.knative.sources.ping"};
+    return std::find(kKnown.begin(), kKnown.end(), type) == kKnown.end() ? "other" : type;
 }
 
 double seconds_of(std::chrono::microseconds duration) { return std::chrono::duration<double>(duration).count(); }

@@ -16,7 +16,7 @@ class Metrics {
     Metrics(Metrics const&) = delete;
     Metrics& operator=(Metrics const&) = delete;
 
-    /// `kro_function_events_total{type,outcome}`, `kro_function_event_duration_seconds`, `kro_function_api_requests_total{cluster,write,result}`,
+    /// `kro_function_events_total{type,outcome}`, `kro_function_event_duration_seconds`, `kro_function_api_requests_total{cluster,kind,result}`,
     /// `kro_function_last_event_timestamp_seconds{type}`.
     void event_answered(std::string const& type, Report const& report, std::chrono::microseconds took, base::Time now);
     /// `kro_function_requests_refused_total{status}`: no event, too large, queue full.
