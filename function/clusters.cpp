@@ -112,6 +112,11 @@ k8s::Resource Clusters::kros() const {
     return resource;
 }
 
+std::string_view Clusters::keep(std::string text) {
+    std::lock_guard const lock{mutex_};
+    return *kept_.insert(std::move(text)).first;
+}
+
 bool Clusters::rediscover_kros(base::Deadline deadline) {
     auto const onboarding = find_onboarding_(deadline);
     if (!onboarding) return false;
@@ -120,8 +125,8 @@ bool Clusters::rediscover_kros(base::Deadline deadline) {
     for (auto const& one : base::member(*discovered, "resources")) {
         std::string const name = base::text_of(base::member(one, "name"));
         if (base::text_of(base::member(one, "kind")) != kKros.kind || name.find('/') != std::string::npos) continue;
+        std::string_view const plural = keep(name);
         std::lock_guard const lock{mutex_};
-        std::string_view const plural = *plurals_.insert(name).first;
         bool const changed = plural != plural_;
         plural_ = plural;
         return changed;

@@ -47,6 +47,9 @@ class Clusters {
     /// Asks the onboarding cluster for the plural of the kind Kro. Whether it is another one than before.
     bool rediscover_kros(base::Deadline deadline);
 
+    /// `text`, for as long as this lives: what a Resource that is made at run time points to.
+    std::string_view keep(std::string text);
+
   private:
     k8s::Result<SharedApi> control_plane(k8s::Json const& kubeconfig);
     k8s::Result<SharedApi> find(Cluster cluster, k8s::Json const& kubeconfig, base::Deadline deadline);
@@ -56,7 +59,7 @@ class Clusters {
     Connect connect_;
 
     mutable std::mutex mutex_;
-    std::set<std::string> plurals_;  ///< every plural ever found: Resources point into it
+    std::set<std::string> kept_;  ///< Resources point into it
     std::string_view plural_;
     std::list<std::pair<std::string, SharedApi>> control_planes_;  ///< by the Secret's uid and resourceVersion, newest first
 };

@@ -43,12 +43,10 @@ std::vector<k8s::Answer> ask(Clusters& clusters, std::vector<Addressed> const& r
 
 /// The group's versions are known; what each of them serves is not. Makes a list of APIResourceLists of it.
 void look_into_group(Clusters& clusters, Observed const& observed, Target const& target, Seen& group, base::Deadline deadline, Report& report) {
-    std::vector<std::string> versions;
-    for (auto const& version : member(group.object, "versions")) versions.push_back(base::text_of(member(version, "version")));
     std::vector<Addressed> round;
-    for (auto const& version : versions) {
+    for (auto const& version : member(group.object, "versions")) {
         k8s::Resource resource = target.resource;
-        resource.version = version;
+        resource.version = clusters.keep(base::text_of(member(version, "version")));
         round.push_back({target.cluster, k8s::discover(resource)});
     }
     Json lists = Json::array();
