@@ -153,6 +153,7 @@ void Planner::patch_annotations(Target const& target, Json annotations, std::str
 /// Contract section 3, step 1: asks Flux to reconcile what there is, then takes the annotation off. Whether anything was left to do.
 bool Planner::forward_reconcile_request() {
     if (kro.operation != Operation::Reconcile || kro.being_deleted) return false;
+    if (!know({oci_repository(), helm_release()})) return true;
     std::string const token = base::rfc3339_nano(now);
     for (auto const& target : {oci_repository(), helm_release()}) {
         if (!seen(target).present() || k8s::annotation_of(seen(target).object, kRequestedAt) == token) continue;
