@@ -7,10 +7,8 @@
 namespace support {
 namespace {
 
-Json parsed(std::string const& text) { return base::parse_json(text).value(); }
-
 Json object_of(k8s::Resource const& resource, k8s::ObjectKey const& key) {
-    Json object = parsed(R"({"metadata": {}})");
+    Json object = json(R"({"metadata": {}})");
     object["apiVersion"] = k8s::api_version(resource);
     object["kind"] = resource.kind;
     object["metadata"]["name"] = key.name;
@@ -31,6 +29,8 @@ Json with_ready_condition(Json object, k8s::Condition condition) {
 }
 
 }  // namespace
+
+Json json(std::string_view text) { return base::parse_json(text).value(); }
 
 kro::Tenant tenant_named(std::string name) { return {std::string{kOnboardingNamespace}, std::move(name)}; }
 
@@ -71,10 +71,10 @@ Json resource_graph_definition(std::string const& name) { return object_of(kro::
 Json access_request(kro::Tenant const& tenant) {
     std::string const namespace_ = kro::tenant_namespace(tenant);
     Json object = object_of(kro::kAccessRequests, {namespace_, kro::request_name(tenant)});
-    object["metadata"]["finalizers"] = parsed(R"(["clusters.openmcp.cloud/clusteraccess"])");
+    object["metadata"]["finalizers"] = json(R"(["clusters.openmcp.cloud/clusteraccess"])");
     object["metadata"]["labels"] = kro::tenant_labels(tenant);
     object["metadata"]["labels"]["openmcp.cloud/managed-purpose"] = kro::shorten(tenant.namespace_ + "." + tenant.name + ".mcp", 63);
-    object["spec"] = parsed(R"({
+    object["spec"] = json(R"({
         "token": {"permissions": [{"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}],
                   "roleRefs": [{"kind": "ClusterRole", "name": "cluster-admin"}]}})");
     object["spec"]["requestRef"]["name"] = tenant.name;
@@ -104,7 +104,7 @@ Json kubeconfig_secret(kro::Tenant const& tenant) {
 
 Json oci_repository(kro::Tenant const& tenant, std::string const& tag) {
     Json object = object_of(kro::kOciRepositories, {kro::tenant_namespace(tenant), "kro-oci-repository"});
-    object["spec"] = parsed(R"({"interval": "1m0s", "provider": "generic", "timeout": "60s", "url": "oci://registry.k8s.io/kro/charts/kro"})");
+    object["spec"] = json(R"({"interval": "1m0s", "provider": "generic", "timeout": "60s", "url": "oci://registry.k8s.io/kro/charts/kro"})");
     object["spec"]["ref"]["tag"] = tag;
     return object;
 }
@@ -112,7 +112,7 @@ Json oci_repository(kro::Tenant const& tenant, std::string const& tag) {
 Json helm_release(kro::Tenant const& tenant) {
     std::string const namespace_ = kro::tenant_namespace(tenant);
     Json object = object_of(kro::kHelmReleases, {namespace_, "kro-helm-release"});
-    object["spec"] = parsed(R"({
+    object["spec"] = json(R"({
         "chartRef": {"kind": "OCIRepository", "name": "kro-oci-repository"},
         "install": {"crds": "Create", "createNamespace": true, "remediation": {"retries": 3}},
         "interval": "1m0s",

@@ -20,6 +20,9 @@ inline constexpr std::string_view kProviderNamespace = "openmcp-system";
 /// The tenant of that name in kOnboardingNamespace.
 kro::Tenant tenant_named(std::string name);
 
+/// The JSON that `text` spells; throws where it is none.
+Json json(std::string_view text);
+
 // --- What users and operators write
 
 Json kro_named(std::string const& name, std::string const& version = "0.9.1");

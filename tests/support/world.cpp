@@ -155,6 +155,7 @@ World::Settled World::settle(Pace pace) { return Pump{*this}.run(pace); }
 
 Json World::put(Json object, Cluster cluster) const {
     k8s::Resource const resource = resource_of(object);
+    object["metadata"].erase("resourceVersion");
     return api_of(cluster).put(resource, std::move(object));
 }
 

@@ -55,7 +55,7 @@ struct World {
     /// Throws where that does not end.
     Settled settle(Pace pace = Pace::Latest);
 
-    // --- Put, past all requests. Each is known by its kind.
+    // --- Put, past all requests: a change by somebody else, in a new version. Each is known by its kind.
 
     Json put(Json object, kro::Cluster cluster = kro::Cluster::Platform) const;
     /// The Kro of that name, and a ProviderConfig where there is none.
