@@ -25,7 +25,7 @@ struct Blackhole {
     std::mutex mutex;
     std::condition_variable opened;
     bool is_open = false;
-    int waiting = 0;
+    std::atomic<int> waiting = 0;
 
     void open() {
         std::lock_guard const lock{mutex};
@@ -396,7 +396,7 @@ TEST(Redirect, IsNotFollowed) {
 
 // C25: names that nobody answers for, beside a server that is well.
 TEST(Blackhole, OfAResolverEndsWithTheConnectTimeout) {
-    ASSERT_EQ(blackhole().waiting, 0);
+    ASSERT_EQ(blackhole().waiting.load(), 0);
     HttpOptions quick = options();
     quick.connect_timeout = 200ms;
     auto const started = std::chrono::steady_clock::now();
@@ -418,7 +418,7 @@ TEST(Blackhole, OfAResolverEndsWithTheConnectTimeout) {
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(right, 60);
     EXPECT_LT(std::chrono::steady_clock::now() - started, 2s);
-    EXPECT_GT(blackhole().waiting, 0);
+    EXPECT_GT(blackhole().waiting.load(), 0);
     blackhole().open();
 }
 
