@@ -517,17 +517,17 @@ void Server::Loop::look_at_drain() {
         ended_ = busy_ == 0 ? Ended::Drained : Ended::TimeIsUp;
 }
 
-/// Closes what is idle, after a last look: a request may have just arrived. A connection that has not been used yet is left
-/// alone, because its first request is on the way.
+/// Lets expire() close what is idle. A connection that has not been used yet is left alone: its first request is on the way.
 void Server::Loop::begin_drain() {
     now_ = std::chrono::steady_clock::now();
     drain_began_ = now_;
     last_busy_ = now_;
     for (auto& [id, connection] : connections_) {
         if (connection.state != State::Idle || !connection.has_served) continue;
-        guarded(connection, [&, &open = connection] { on_ready(open); });
-        if (connection.state == State::Idle) close(connection);
+        auto const last_answer = *connection.deadline - options_.idle_timeout;
+        set_deadline(connection, last_answer + options_.drain_idle);
     }
+    expire();
 }
 
 /// To those who are still waiting when the time is up: their events were not answered, so they may send them again.

@@ -47,6 +47,10 @@ struct ServerOptions {
     /// first and no event is sent into a connection that we are about to close.
     std::chrono::milliseconds idle_timeout = std::chrono::seconds{120};
 
+    /// When a drain begins, a connection is idle if its last answer is older than this; one that is used more often than that is
+    /// left open for its next request, whose answer then closes it.
+    std::chrono::milliseconds drain_idle = std::chrono::milliseconds{250};
+
     /// From drain() on, a server serves at least this long, because proxies still pass on requests for a moment.
     std::chrono::milliseconds drain_grace = std::chrono::milliseconds{400};
 

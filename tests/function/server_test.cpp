@@ -32,7 +32,9 @@ using namespace std::chrono_literals;
 using SteadyClock = std::chrono::steady_clock;
 
 /// Free port, and waits that a test can afford; a wait that a test is about is set by the test.
-ServerOptions quick() { return {.port = 0, .workers = 2, .queue = 4, .drain_grace = 20ms, .drain_quiet = 10ms}; }
+ServerOptions quick() {
+    return {.port = 0, .workers = 2, .queue = 4, .drain_idle = 0ms, .drain_grace = 20ms, .drain_quiet = 10ms};
+}
 
 HttpAnswer accept(events::HttpMessage const&) { return {}; }
 
@@ -81,6 +83,10 @@ class Gate {
     }
     Service service() {
         return {.handle = [this](auto const&) { return pass(); }};
+    }
+    /// Holds only the events with this body.
+    Service service_for(std::string const& body) {
+        return {.handle = [this, body](auto const& message) { return message.body == body ? pass() : HttpAnswer{}; }};
     }
 
   private:
@@ -436,6 +442,27 @@ TEST(Drain, ClosesIdleConnectionsAtOnceAndEnds) {
     EXPECT_LT(SteadyClock::now() - begin, 1s);
 }
 
+// C19: between two requests of a client that posts often, its connection only looks idle.
+TEST(Drain, AnswersTheNextRequestOfAConnectionThatIsUsedOften) {
+    Gate gate;
+    auto options = quick();
+    options.drain_idle = 5s;
+    Running server{options, gate.service_for("slow")};
+    RawClient often{server.port()};
+    EXPECT_EQ(often.ask(post("quick")).status, 204);
+    RawClient slow{server.port()};
+    EXPECT_TRUE(slow.send(post("slow")));
+    gate.wait_for(1);
+    server.drain();
+    EXPECT_FALSE(server.ends_within(50ms));
+    auto const answer = often.ask(post("quick"));
+    EXPECT_EQ(answer.status, 204);
+    EXPECT_EQ(answer.header("connection"), "close");
+    EXPECT_TRUE(often.sees_close());
+    gate.open();
+    EXPECT_EQ(server.ended(), Server::Ended::Drained);
+}
+
 // C19.
 TEST(Drain, ClosesABusyConnectionWithItsNextAnswer) {
     Gate gate;
@@ -473,7 +500,7 @@ TEST(Drain, EndsThoughAClientComesBackAgainAndAgain) {
 // C20.
 TEST(Drain, ServesNewConnectionsWhileARequestIsInFlight) {
     Gate gate;
-    Running server{quick(), {.handle = [&](auto const& message) { return message.body == "slow" ? gate.pass() : HttpAnswer{}; }}};
+    Running server{quick(), gate.service_for("slow")};
     RawClient slow{server.port()};
     EXPECT_TRUE(slow.send(post("slow")));
     gate.wait_for(1);
