@@ -33,10 +33,6 @@ bool is_target_sign(char c) { return c > 0x20 && c < 0x7f && c != '#'; }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool same_word(std::string_view left, std::string_view right) {
-    return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](char a, char b) { return lower(a) == lower(b); });
-}
-
 std::string_view trimmed(std::string_view text) {
     while (!text.empty() && is_one_of(text.front(), " \t")) text.remove_prefix(1);
     while (!text.empty() && is_one_of(text.back(), " \t")) text.remove_suffix(1);
@@ -111,6 +107,10 @@ std::optional<std::uint64_t> chunk_size(std::string_view line) {
 }
 
 }  // namespace
+
+bool same_word(std::string_view left, std::string_view right) {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](char a, char b) { return lower(a) == lower(b); });
+}
 
 std::size_t RequestReader::read(std::string_view bytes) {
     std::size_t taken = 0;

@@ -10,6 +10,9 @@
 
 namespace kro {
 
+/// Whether two field names, tokens or codings are the same: in HTTP the case of their letters says nothing.
+bool same_word(std::string_view left, std::string_view right);
+
 /// How much of a request is taken in before it is refused. Unit: bytes.
 struct HttpLimits {
     std::size_t header =
@@ -20,9 +23,10 @@ struct HttpLimits {
 /// One whole request.
 struct HttpRequest {
     std::string method = {};
-    std::string path = {};             ///< of the request target, without query; `*` for `OPTIONS *`
-    bool wants_close = false;     ///< the client will not use the connection again, or speaks HTTP/1.0
-    events::HttpMessage message = {};  ///< fields as they were sent, without white space around values; body without transfer coding
+    std::string path = {};     ///< of the request target, without query; `*` for `OPTIONS *`
+    bool wants_close = false;  ///< the client will not use the connection again, or speaks HTTP/1.0
+    events::HttpMessage message =
+        {};  ///< fields as they were sent, without white space around values; body without transfer coding
 };
 
 /// Why a request is not taken.

@@ -53,11 +53,6 @@ std::string one_line(std::string text) {
     return base::cut_utf8(base::valid_utf8(text), kReasonLimit) + "\n";
 }
 
-bool same_word(std::string_view left, std::string_view right) {
-    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
-}
-
 /// Knative: after 500 a source drops the event, after 404 a trigger tries again what can never succeed.
 int allowed(int status) {
     if (status == 404) return 400;
