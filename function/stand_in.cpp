@@ -156,16 +156,17 @@ void StandIn::fetch(Json const& repository) {
 
 void StandIn::install(Json const& release) {
     k8s::ObjectKey const key = k8s::key_of(release);
-    if (k8s::is_being_deleted(release)) {
-        Json patch = {{"metadata", {{"finalizers", Json::array()}}}};
+    bool const uninstalled = k8s::is_being_deleted(release);
+    if (k8s::has_finalizer(release, kFluxFinalizer) == uninstalled) {
+        Json finalizers = Json::array();
+        for (auto const& finalizer : k8s::finalizers_of(release)) {
+            if (finalizer != kFluxFinalizer) finalizers.push_back(finalizer);
+        }
+        if (!uninstalled) finalizers.push_back(kFluxFinalizer);
+        Json patch = {{"metadata", {{"finalizers", std::move(finalizers)}}}};
         write(k8s::merge_patch(kHelmReleases, key, std::move(patch), kFluxManager));
-        return;
     }
-    if (!k8s::has_finalizer(release, kFluxFinalizer)) {
-        Json patch = {{"metadata", {{"finalizers", Json::array({kFluxFinalizer})}}}};
-        write(k8s::merge_patch(kHelmReleases, key, std::move(patch), kFluxManager));
-        return;
-    }
+    if (uninstalled || !k8s::has_finalizer(release, kFluxFinalizer)) return;
     if (member(release, "spec", "suspend") == true) return;
     auto const repository = find(kOciRepositories, {key.namespace_, std::string{kOciRepositoryName}});
     if (!repository || !up_to_date(*repository)) return;
