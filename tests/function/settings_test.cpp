@@ -1,0 +1,121 @@
+#include "function/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace {
+
+using kro::Settings;
+using kro::Verbosity;
+
+using Variables = std::map<std::string, std::string>;
+
+base::Result<Settings, kro::Exit> read(std::vector<std::string> arguments, Variables const& variables = {}) {
+    return kro::read_settings(std::move(arguments), [&](std::string const& name) -> std::optional<std::string> {
+        auto const found = variables.find(name);
+        return found == variables.end() ? std::nullopt : std::optional{found->second};
+    });
+}
+
+bool contains(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST(Settings, HaveDefaults) {
+    Settings const settings = read({}).value();
+    EXPECT_EQ(settings.command, kro::Command::Serve);
+    EXPECT_EQ(settings.provider_name, "kro");
+    EXPECT_EQ(settings.port, 8080);
+    EXPECT_FALSE(settings.metrics_port);
+    EXPECT_EQ(settings.verbosity, Verbosity::Info);
+    EXPECT_EQ(settings.onboarding, Settings::Onboarding::Requested);
+    EXPECT_EQ(settings.namespace_, "openmcp-system");
+    EXPECT_FALSE(settings.embedded);
+}
+
+TEST(Settings, TakeThePortFromTheEnvironmentAsKnativeGivesIt) {
+    EXPECT_EQ(read({}, {{"PORT", "9123"}}).value().port, 9123);
+    EXPECT_EQ(read({"--port=9124"}, {{"PORT", "9123"}}).value().port, 9124) << "a flag wins";
+}
+
+struct BadPort {
+    std::string name;
+    std::string port;
+};
+
+class UnusablePort : public testing::TestWithParam<BadPort> {};
+
+TEST_P(UnusablePort, EndsTheProgramWithOneLine) {
+    auto const settings = read({}, {{"PORT", GetParam().port}});
+    ASSERT_FALSE(settings);
+    EXPECT_EQ(settings.error().status, 2);
+    EXPECT_TRUE(contains(settings.error().text, "PORT")) << settings.error().text;
+    EXPECT_EQ(settings.error().text.find('\n'), settings.error().text.size() - 1) << settings.error().text;
+}
+
+INSTANTIATE_TEST_SUITE_P(, UnusablePort,
+                         testing::Values(BadPort{"Letters", "abc"}, BadPort{"TooLarge", "70000"}, BadPort{"Empty", ""}, BadPort{"Negative", "-1"},
+                                         BadPort{"TrailingText", "80a"}, BadPort{"Space", " 80"}, BadPort{"Hexadecimal", "0x50"}),
+                         [](auto const& row) { return row.param.name; });
+
+TEST(Settings, AreTakenAsThePlatformStartsAProvider) {
+    Settings const settings = read({"serve", "--environment=dev", "--verbosity=debug", "--provider-name=kro", "--metrics-bind-address=:8080",
+                                    "--metrics-secure=false", "--leader-elect=true", "--port=8081"},
+                                   {{"POD_NAME", "p"}, {"POD_NAMESPACE", "providers"}, {"POD_IP", "10.0.0.1"}})
+                                  .value();
+    EXPECT_EQ(settings.environment, "dev");
+    EXPECT_EQ(settings.verbosity, Verbosity::Debug);
+    EXPECT_EQ(settings.metrics_port, 8080);
+    EXPECT_EQ(settings.port, 8081);
+    EXPECT_EQ(settings.namespace_, "providers");
+}
+
+TEST(Settings, TakeTheVerbosityInAnyCase) {
+    for (auto const* text : {"DEBUG", "debug", "Debug"}) EXPECT_EQ(read({"--verbosity", text}).value().verbosity, Verbosity::Debug);
+    EXPECT_EQ(read({"--verbosity=ERROR"}).value().verbosity, Verbosity::Error);
+}
+
+TEST(Settings, SayWhereTheKrosLive) {
+    EXPECT_EQ(read({"--onboarding=platform"}).value().onboarding, Settings::Onboarding::Platform);
+    Settings const file = read({"--onboarding", "/etc/onboarding.yaml"}).value();
+    EXPECT_EQ(file.onboarding, Settings::Onboarding::File);
+    EXPECT_EQ(file.onboarding_kubeconfig, "/etc/onboarding.yaml");
+}
+
+TEST(Settings, RefuseValuesByTheNameThatTheyCameFrom) {
+    for (auto const& [flag, value] : Variables{{"--verbosity", "LOUD"}, {"--workers", "0"}, {"--workers", "many"}, {"--event-budget", "soon"},
+                                               {"--metrics-bind-address", "here"}, {"--metrics-secure", "true"}, {"--onboarding", ""},
+                                               {"--provider-name", ""}}) {
+        auto const settings = read({flag + "=" + value});
+        ASSERT_FALSE(settings) << flag;
+        EXPECT_EQ(settings.error().status, 2) << flag;
+        EXPECT_TRUE(contains(settings.error().text, flag)) << settings.error().text;
+    }
+    auto const budget = read({}, {{"EVENT_BUDGET", "10ms"}});
+    ASSERT_FALSE(budget);
+    EXPECT_TRUE(contains(budget.error().text, "EVENT_BUDGET")) << budget.error().text;
+}
+
+TEST(Settings, RefuseAnUnknownFlag) {
+    auto const settings = read({"--no-such-flag"});
+    ASSERT_FALSE(settings);
+    EXPECT_EQ(settings.error().status, 2);
+    EXPECT_TRUE(contains(settings.error().text, "no-such-flag")) << settings.error().text;
+}
+
+TEST(Settings, RefuseAnUnknownCommand) {
+    auto const settings = read({"dance"});
+    ASSERT_FALSE(settings);
+    EXPECT_EQ(settings.error().status, 2);
+}
+
+TEST(Help, IsNoError) {
+    auto const settings = read({"--help"});
+    ASSERT_FALSE(settings);
+    EXPECT_EQ(settings.error().status, 0);
+    EXPECT_TRUE(contains(settings.error().text, "--port"));
+    EXPECT_TRUE(contains(settings.error().text, "PORT"));
+}
+
+TEST(Settings, KnowTheVersionCommand) { EXPECT_EQ(read({"version"}).value().command, kro::Command::Version); }
+
+}  // namespace
