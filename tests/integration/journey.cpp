@@ -388,10 +388,26 @@ bool Journey::settled() {
     return eventually([&] {
         bool const idle = stand_in_worker_->is_idle() &&
                           std::all_of(sources_.begin(), sources_.end(), [](auto const& source) { return source->is_idle(); });
-        std::lock_guard const lock{mutex_};
+        std::unique_lock lock{mutex_};
         if (!idle || changes_.size() != known) quiet_since = steady_clock::now();
         known = changes_.size();
-        return steady_clock::now() - quiet_since > kQuiet;
+        lock.unlock();
+        return steady_clock::now() - quiet_since > kQuiet && watches_are_current();
+    });
+}
+
+bool Journey::watches_are_current() {
+    std::map<std::string, std::string> told;
+    {
+        std::lock_guard const lock{mutex_};
+        for (auto const& change : changes_) {
+            told[k8s::path_of(change.resource, k8s::key_of(change.object))] = k8s::resource_version_of(change.object);
+        }
+    }
+    auto const there = versions();
+    return std::all_of(there.begin(), there.end(), [&](auto const& object) {
+        auto const last = told.find(object.first);
+        return last == told.end() || last->second == object.second;
     });
 }
 

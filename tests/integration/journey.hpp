@@ -140,6 +140,8 @@ class Journey : public testing::Test {
     std::string kubeconfig_of(std::string const& cluster) const;
     Watched watched(k8s::Api& api, std::string const& cluster, k8s::Resource const& resource, std::string const& namespace_ = {});
     void take(k8s::Change change);
+    /// Whether the watches have told everything that was written to what they have told of.
+    bool watches_are_current();
     void remove_left(k8s::Api& api, k8s::Resource const& resource, std::string const& namespace_,
                      std::string const& selector = {});
     void make_namespace(k8s::Api& api, std::string const& name);
