@@ -250,6 +250,7 @@ ObjectStore::Outcome ObjectStore::add(Type& type, ObjectKey const& key, Json obj
     object["apiVersion"] = api_version(type.resource);
     object["kind"] = type.resource.kind;
     if (type.rules.status_subresource) object.erase("status");
+    fill_defaults(object, type.schema);  // a status may have a default of its own
     Json& metadata = object["metadata"];
     for (auto const* name : kServerFields) metadata.erase(name);
     metadata.erase("managedFields");

@@ -28,8 +28,8 @@ struct ResourceRules {
     bool status_subresource = true;
 
     /// An `openAPIV3Schema`, or null. Read are: type, properties, additionalProperties, items, required, enum, default, nullable,
-    /// minLength, maxLength, x-kubernetes-{preserve-unknown-fields, int-or-string, list-type, list-map-keys, map-type}, and of
-    /// x-kubernetes-validations the one rule `self == oldSelf`.
+    /// minLength, maxLength, minItems, maxItems, minimum, maximum, pattern, x-kubernetes-{preserve-unknown-fields, int-or-string,
+    /// list-type, list-map-keys, map-type}, and of x-kubernetes-validations the one rule `self == oldSelf`.
     Json schema;
 
     /// Fills in what a sender may leave out; may be empty. Called with each object before it is compared and stored.

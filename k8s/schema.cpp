@@ -12,6 +12,9 @@ namespace {
 using base::member;
 using base::text_of;
 
+/// std::regex recurses for each character, so a longer text is not checked.
+constexpr std::size_t kPatternLimit = 4096;
+
 /// What describes a place that no schema describes.
 Schema const& anything() {
     static Schema const schema = [] {
@@ -51,6 +54,27 @@ std::string immutability(Json const& rules) {
     return {};
 }
 
+std::optional<std::int64_t> integer_at(Json const& source, char const* name) {
+    auto const& value = member(source, name);
+    return value.is_number_integer() ? std::optional{value.get<std::int64_t>()} : std::nullopt;
+}
+
+std::optional<double> number_at(Json const& source, char const* name) {
+    auto const& value = member(source, name);
+    if (!value.is_number() && !value.is_binary()) return std::nullopt;
+    return std::strtod(base::dump_json(value).c_str(), nullptr);
+}
+
+/// A pattern that std::regex doesn't understand as Go does is not checked.
+std::shared_ptr<std::regex const> pattern_of(std::string const& text) {
+    if (text.empty()) return nullptr;
+    try {
+        return std::make_shared<std::regex const>(text, std::regex::ECMAScript);
+    } catch (std::regex_error const&) {
+        return nullptr;
+    }
+}
+
 Schema compile(Json const& source) {
     Schema schema;
     schema.type = type_of(text_of(member(source, "type")));
@@ -71,8 +95,14 @@ Schema compile(Json const& source) {
     schema.required = texts_of(member(source, "required"));
     schema.default_value = source.contains("default") ? source["default"] : Json(Json::value_t::discarded);
     schema.choices = member(source, "enum");
-    if (source.contains("minLength")) schema.min_length = base::integer_of(source["minLength"]);
-    if (source.contains("maxLength")) schema.max_length = base::integer_of(source["maxLength"]);
+    schema.min_length = integer_at(source, "minLength");
+    schema.max_length = integer_at(source, "maxLength");
+    schema.min_items = integer_at(source, "minItems");
+    schema.max_items = integer_at(source, "maxItems");
+    schema.minimum = number_at(source, "minimum");
+    schema.maximum = number_at(source, "maximum");
+    schema.pattern_text = text_of(member(source, "pattern"));
+    schema.pattern = pattern_of(schema.pattern_text);
     schema.immutable = immutability(member(source, "x-kubernetes-validations"));
     return schema;
 }
@@ -159,6 +189,12 @@ std::string name_of_type(Json const& value) {
     return is_integral(value) ? "integer" : "number";
 }
 
+std::string spelled(double number) {
+    Json json = number;
+    respell_numbers(json);
+    return base::dump_json(json);
+}
+
 /// What validation found so far, and where it is.
 struct Checker {
     std::vector<Violation> found;
@@ -179,6 +215,7 @@ struct Checker {
             return;
         }
         check_text(field, after, schema);
+        check_size(field, after, schema);
         if (schema.choices.is_array() && std::none_of(schema.choices.begin(), schema.choices.end(),
                                                       [&](Json const& choice) { return base::same_json(choice, after); })) {
             say(field, "Unsupported value: " + base::dump_json(after), "FieldValueNotSupported");
@@ -201,6 +238,30 @@ struct Checker {
         }
         if (schema.max_length && length > *schema.max_length) {
             say(field, "Too long: may not be more than " + std::to_string(*schema.max_length) + " bytes", "FieldValueTooLong");
+        } else if (schema.pattern && text.size() <= kPatternLimit && !std::regex_search(text, *schema.pattern)) {
+            say(field, "Invalid value: \"" + text + "\": " + field + " in body should match '" + schema.pattern_text + "'");
+        }
+    }
+
+    void check_size(std::string const& field, Json const& after, Schema const& schema) {
+        if (is_number(after) && (schema.minimum || schema.maximum)) {
+            double const value = std::strtod(base::dump_json(after).c_str(), nullptr);
+            std::string const begin = "Invalid value: " + base::dump_json(after) + ": " + field + " in body should be ";
+            if (schema.minimum && value < *schema.minimum)
+                say(field, begin + "greater than or equal to " + spelled(*schema.minimum));
+            if (schema.maximum && value > *schema.maximum)
+                say(field, begin + "less than or equal to " + spelled(*schema.maximum));
+        }
+        if (!after.is_array()) return;
+        auto const count = static_cast<std::int64_t>(after.size());
+        if (schema.min_items && count < *schema.min_items) {
+            say(field, "Invalid value: " + std::to_string(count) + ": " + field + " in body should have at least " +
+                           std::to_string(*schema.min_items) + " items");
+        }
+        if (schema.max_items && count > *schema.max_items) {
+            say(field,
+                "Too many: " + std::to_string(count) + ": must have at most " + std::to_string(*schema.max_items) + " items",
+                "FieldValueTooMany");
         }
     }
 

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +36,12 @@ struct Schema {
     Json choices;                                         ///< an array, or null
     std::optional<std::int64_t> min_length;
     std::optional<std::int64_t> max_length;
+    std::shared_ptr<std::regex const> pattern;  ///< null where there is none, or none that can be used
+    std::string pattern_text;
+    std::optional<double> minimum;
+    std::optional<double> maximum;
+    std::optional<std::int64_t> min_items;
+    std::optional<std::int64_t> max_items;
     std::string immutable;  ///< what to say when the value changes; "" where it may
 
     bool has_default() const { return !default_value.is_discarded(); }

@@ -183,8 +183,9 @@ TEST_P(ApiConformance, AnApplyWithTheResourceVersionAndUidThatWereSeenIsCarriedO
 
 TEST_P(ApiConformance, AWriteWithAnotherUidIsAConflictThoughTheServerCallsItInvalid) {
     must(k8s::create(kWidgets, widget("a"), "me"));
-    for (auto const& request : {k8s::apply(kWidgets, widget("a", {{"size", 1}}, {{"uid", "11111111-1111-1111-1111-111111111111"}}), "me"),
-                                merge("a", {{"metadata", {{"uid", "11111111-1111-1111-1111-111111111111"}}}, {"spec", {{"size", 1}}}})}) {
+    for (auto const& request :
+         {k8s::apply(kWidgets, widget("a", {{"size", 1}}, {{"uid", "11111111-1111-1111-1111-111111111111"}}), "me"),
+          merge("a", {{"metadata", {{"uid", "11111111-1111-1111-1111-111111111111"}}}, {"spec", {{"size", 1}}}})}) {
         Error const error = must_fail(request);
         EXPECT_EQ(error.kind, Error::Kind::Conflict) << error.message;
         EXPECT_EQ(error.http_status, 422);
@@ -528,6 +529,22 @@ TEST_P(ApiConformance, AValueThatTheSchemaForbidsIsRefused) {
     EXPECT_TRUE(
         k8s::has_cause(must_fail(k8s::create(kWidgets, widget("a", {{"set", {"x", "x"}}}), "me")), "FieldValueDuplicate"));
     EXPECT_EQ(must_fail(k8s::apply(kWidgets, widget("a", {{"size", "x"}}), "me")).http_status, 500);
+    struct Row {
+        Json spec;
+        std::string cause;
+        std::string words;
+    };
+    std::vector<Row> const rows{{{{"period", "1d"}}, "FieldValueInvalid", "spec.period in body should match '^[0-9]+[smh]$'"},
+                                {{{"count", 0}}, "FieldValueInvalid", "spec.count in body should be greater than or equal to 1"},
+                                {{{"count", 4}}, "FieldValueInvalid", "spec.count in body should be less than or equal to 3"},
+                                {{{"few", Json::array()}}, "FieldValueInvalid", "spec.few in body should have at least 1 items"},
+                                {{{"few", {"x", "y", "z"}}}, "FieldValueTooMany", "must have at most 2 items"}};
+    for (auto const& row : rows) {
+        Error const error = must_fail(k8s::apply(kWidgets, widget("a", row.spec), "me"));
+        EXPECT_EQ(error.http_status, 422) << error.message;
+        EXPECT_TRUE(k8s::has_cause(error, row.cause)) << error.message;
+        EXPECT_NE(error.message.find(row.words), std::string::npos) << error.message;
+    }
     must(k8s::create(kWidgets, widget("a", {{"color", "red"}}), "me"));
 }
 

@@ -273,6 +273,18 @@ TEST(MemoryApi, AsksTheRulesOfAType) {
     EXPECT_TRUE(k8s::has_cause(refused.error(), "FieldValueInvalid"));
 }
 
+// Seen on a real server with CRDs whose status has a default.
+TEST(MemoryApi, GivesANewObjectTheStatusThatIsTheDefault) {
+    MemoryApi api = server();
+    k8s::ResourceRules rules;
+    Json const status = {{"type", "object"},
+                         {"default", {{"observedGeneration", -1}}},
+                         {"properties", {{"observedGeneration", {{"type", "integer"}}}}}};
+    rules.schema = {{"type", "object"}, {"properties", {{"spec", {{"type", "object"}}}, {"status", status}}}};
+    api.serve(kWidgets, rules);
+    EXPECT_EQ(ask(api, k8s::apply(kWidgets, widget("a"), "me")).value()["status"]["observedGeneration"], -1);
+}
+
 TEST(MemoryApi, IsSharedByItsConnections) {
     std::unique_ptr<k8s::Api> connection;
     {
