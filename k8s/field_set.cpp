@@ -26,9 +26,9 @@ FieldSet FieldSet::from_json(Json const& fields_v1) {
 }
 
 Json FieldSet::to_json() const {
-    Json fields = Json::object();
-    if (member_ && !children_.empty()) fields["."] = Json::object();
-    for (auto const& child : children_) fields[child.step] = child.set.to_json();
+    Json::object_t fields;
+    if (member_ && !children_.empty()) fields.emplace(".", Json::object());
+    for (auto const& child : children_) fields.emplace_hint(fields.end(), child.step, child.set.to_json());  // sorted, "." first
     return fields;
 }
 

@@ -104,16 +104,18 @@ Managers managers_from_json(Json const& managed_fields) {
 }
 
 Json to_json(Managers const& managers) {
-    Json list = Json::array();
+    Json::array_t list;
+    list.reserve(managers.size());
     for (auto const& entry : managers) {
-        Json json = {{"manager", entry.manager},
-                     {"operation", entry.operation == Operation::Apply ? "Apply" : "Update"},
-                     {"apiVersion", entry.api_version},
-                     {"fieldsType", "FieldsV1"},
-                     {"fieldsV1", entry.fields.to_json()}};
-        if (!entry.time.empty()) json["time"] = entry.time;
-        if (!entry.subresource.empty()) json["subresource"] = entry.subresource;
-        list.push_back(std::move(json));
+        Json::object_t json;
+        json.emplace("apiVersion", entry.api_version);
+        json.emplace("fieldsType", "FieldsV1");
+        json.emplace("fieldsV1", entry.fields.to_json());
+        json.emplace("manager", entry.manager);
+        json.emplace("operation", entry.operation == Operation::Apply ? "Apply" : "Update");
+        if (!entry.subresource.empty()) json.emplace("subresource", entry.subresource);
+        if (!entry.time.empty()) json.emplace("time", entry.time);
+        list.emplace_back(std::move(json));
     }
     return list;
 }
