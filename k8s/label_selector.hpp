@@ -11,7 +11,7 @@ namespace k8s {
 
 using base::Json;
 
-/// A parsed label selector: `app=kro,tier!=db,env in (a, b),!legacy`.
+/// A parsed label selector: `app=web,tier!=db,env in (a, b),!legacy`.
 /// Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors; apimachinery,
 /// labels/selector.go.
 class LabelSelector {
