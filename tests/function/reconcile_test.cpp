@@ -92,6 +92,37 @@ TEST(Cost, OfNewValuesIsFourRounds) {
     EXPECT_EQ(report.writes, 2U);  // the HelmRelease and the status
 }
 
+TEST(Cost, OfNewValuesThatNamePullSecretsIsOneRoundMore) {
+    World world;
+    world.put(support::pull_secret("img"));
+    world.put(support::provider_config(json(R"({"values": {"imagePullSecrets": [{"name": "img"}]}})")));
+    world.install(kro_named("acme"));
+    world.put(support::provider_config(json(R"({"values": {"imagePullSecrets": [{"name": "img"}], "replicas": 3}})")));
+    EXPECT_LE(rounds(world.reconcile(kAcme)), 5U);
+}
+
+TEST(Cost, OfAPullSecretThatIsTakenAwayIsSevenRounds) {
+    // Its copy is looked at, removed and looked for again before its reference goes.
+    World world;
+    world.put(support::pull_secret("pull"));
+    world.put(support::provider_config(json(R"({"imagePullSecret": {"name": "pull"}})")));
+    world.install(kro_named("acme"));
+    world.put(support::provider_config());
+    Report const report = world.reconcile(kAcme);
+    EXPECT_LE(rounds(report), 7U);
+    RecordProperty("rounds", static_cast<int>(rounds(report)));
+}
+
+TEST(Cost, OfADeletionIsBounded) {
+    World world;
+    world.install(kro_named("acme"));
+    world.put(support::deleted(world.kro(kAcme)), Cluster::Onboarding);
+    auto const settled = world.settle();
+    ASSERT_TRUE(world.kro(kAcme).is_null());
+    EXPECT_LE(settled.requests, 40U);
+    RecordProperty("requests", static_cast<int>(settled.requests));
+}
+
 TEST(Cost, OfAHelmReleaseThatBecomesReadyIsAtMostEightRequests) {
     World world;
     world.stand_in.reset();
