@@ -36,6 +36,7 @@ void take_in(Observed& observed, Step const& step, Json object, Report& report) 
     Seen seen;
     seen.state = Seen::State::Present;
     seen.applied = step.request.verb == Request::Verb::Apply && step.request.subresource.empty();
+    seen.created = observed.seen[target].created || (seen.applied && k8s::uid_of(step.request.body).empty());
     seen.object = std::move(object);
     observed.seen[target] = std::move(seen);
 }

@@ -35,6 +35,7 @@ struct Seen {
     k8s::Json object;                  ///< Present: the object, or a list with `items`
     std::optional<k8s::Error> error;   ///< Failed: why it could not be asked
     bool applied = false;              ///< the object is what the API server made of our apply, in this run
+    bool created = false;              ///< it was not there before this run applied it
 
     bool absent() const { return state == State::Absent; }
     bool present() const { return state == State::Present; }

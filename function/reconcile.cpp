@@ -50,12 +50,43 @@ std::optional<Outcome> attempt(Context const& context, Observed& observed, base:
             case Acted::Well:
             case Acted::Failed: break;
             case Acted::Conflict: return std::nullopt;
-            case Acted::Gone: return Outcome{Outcome::Kind::Done, "the Kro is gone", std::nullopt};
+            case Acted::Gone:
+                observed.seen[kro_target(observed)] = {};
+                return Outcome{Outcome::Kind::Done, "the Kro is gone", std::nullopt};
             case Acted::Mute:
                 return Outcome{Outcome::Kind::Retry, observed.failed_step->error.message, observed.failed_step->error.retry_after};
         }
     }
     return Outcome{Outcome::Kind::Retry, "the plan does not settle", std::nullopt};
+}
+
+using Created = std::map<Target, Seen>;
+
+void add_created(Created& created, Observed const& observed) {
+    for (auto const& [target, seen] : observed.seen) {
+        if (seen.created) created.insert_or_assign(target, seen);
+    }
+}
+
+/// The Kro was there when this run began, and is gone: whoever deleted it did not know of what this run has made since, and no event
+/// would lead anybody to it. Whether all of it is on its way out.
+bool take_back(Context const& context, Observed& observed, Created const& created, base::Deadline deadline, Report& report) {
+    constexpr std::string_view kWhy = "take back: its Kro was deleted meanwhile";
+    bool done = true;
+    for (auto const& [target, seen] : created) {
+        std::string const uid = k8s::uid_of(seen.object);
+        std::vector<Step> steps{{target.cluster, k8s::remove(target.resource, target.key, {uid, {}}), std::string{kWhy}}};
+        done = act(context.clusters, observed, steps, deadline, report) == Acted::Well && done;
+        if (target.resource != kAccessRequests) continue;
+        observe(context.clusters, observed, {target}, deadline, report);
+        k8s::Json const& left = observed.seen[target].object;
+        if (k8s::uid_of(left) != uid || k8s::finalizers_of(left) != std::vector{std::string{kAccessFinalizer}}) continue;
+        k8s::Json patch = {{"metadata",
+                            {{"uid", uid}, {"resourceVersion", k8s::resource_version_of(left)}, {"finalizers", k8s::Json::array()}}}};
+        steps = {{target.cluster, k8s::merge_patch(target.resource, target.key, std::move(patch), kFieldManager), std::string{kWhy}}};
+        done = act(context.clusters, observed, steps, deadline, report) == Acted::Well && done;
+    }
+    return done;
 }
 
 }  // namespace
@@ -83,11 +114,16 @@ void add_round(Report& report, Round round) {
 
 Report reconcile(Context const& context, Tenant const& tenant, About about, base::Time now, base::Deadline deadline) {
     Report report;
+    Created created;
     for (int i = 0; i < kAttempts; ++i) {
         Observed observed{tenant, context.clusters.kros(), about == About::FluxObject, {}, std::nullopt};
         auto outcome = attempt(context, observed, now, deadline, report);
+        add_created(created, observed);
         if (!outcome) continue;
         report.outcome = *std::move(outcome);
+        if (observed.seen[kro_target(observed)].absent() && !take_back(context, observed, created, deadline, report)) {
+            report.outcome = {Outcome::Kind::Retry, "the Kro is gone, but what was made for it meanwhile could not be removed", std::nullopt};
+        }
         report.status = base::member(observed.seen[kro_target(observed)].object, "status");
         return report;
     }
