@@ -202,17 +202,26 @@ class Deletion {
         p_.step(target.cluster, k8s::remove(target.resource, target.key, {k8s::uid_of(object), {}}), "remove: " + std::move(why));
     }
 
-    /// Step 4. The control plane is cleaned where it can be reached; where it can't, what is left there went with it.
+    /// Step 4. The control plane answered in step 2, so it is asked again where it fails to now. It is left as it is where there is no
+    /// way to it any more, or where it was given up.
     Ended remove_copies() {
         Target const copies = p_.copy({});
         Target const remote = p_.remote(k8s::kSecrets, {});
         Target const bundle = p_.remote(k8s::kConfigMaps, std::string{kCaBundleName});
         auto const secret = kubeconfig();
+        if (secret) {
+            if (auto ended = failed(*secret)) return ended;
+        }
         bool const reachable = secret && p_.seen(*secret).present();
         std::vector<Target> targets{copies};
         if (reachable) targets.insert(targets.end(), {remote, bundle});
         if (!p_.know(targets)) return p_.go_on();
         if (auto ended = failed(copies)) return ended;
+        // Once the access is being given back, the control plane may refuse us for that very reason.
+        bool const must_answer = reachable && !p_.kro.abandon && !k8s::is_being_deleted(p_.seen(p_.access_request()).object);
+        for (auto const& target : must_answer ? std::vector{remote, bundle} : std::vector<Target>{}) {
+            if (auto ended = failed(target)) return ended;
+        }
         for (auto const& list : {copies, remote}) {
             Json const& items = member(p_.seen(list).object, "items");
             for (auto const& item : items.is_array() ? items : Json::array()) {
