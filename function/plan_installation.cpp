@@ -267,13 +267,13 @@ class Installation {
         std::string const ca_secret = text_of(member(spec, "certSecretRef", "name"));
         std::vector<Target> stale;
         if (!pull_secret.empty() && pull_secret != chart_.pull_secret) stale.push_back(p_.copy(pull_secret));
-        if (!ca_secret.empty() && !config_.ca_bundle) stale.push_back(p_.copy(ca_secret));
+        if (!ca_secret.empty() && !config_.ca_bundle) stale.insert(stale.end(), {p_.copy(ca_secret), remote_ca_bundle()});
         if (!p_.know(stale)) return p_.go_on();
         bool any = false;
         for (auto const& target : stale) {
             if (auto ended = failed({target})) return ended;
             if (!p_.seen(target).present() || !Planner::is_ours(p_.seen(target).object)) continue;
-            remove(target, "no setting names this secret any more");
+            remove(target, "no setting names this copy any more");
             any = true;
         }
         return any ? Ended{p_.go_on()} : std::nullopt;
@@ -318,8 +318,7 @@ class Installation {
     /// One request says what of ours is there; only what is missing among it is looked at by name, since somebody else may have made it.
     Ended look_at_control_plane() {
         std::vector<Target> targets{remote_secrets()};
-        bool const ca_matters = config_.ca_bundle || !member(p_.seen(p_.oci_repository()).object, "spec", "certSecretRef").is_null();
-        if (ca_matters) targets.push_back(remote_ca_bundle());
+        if (config_.ca_bundle) targets.push_back(remote_ca_bundle());
         if (!p_.know(targets)) return p_.go_on();
         for (auto const& target : targets) {
             if (auto ended = failed({target})) return ended;
@@ -362,11 +361,6 @@ class Installation {
             if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) continue;
             p_.step(Cluster::ControlPlane, k8s::remove(k8s::kSecrets, k8s::key_of(item), {k8s::uid_of(item), {}}),
                     "remove: no setting names this secret any more");
-            any = true;
-        }
-        Seen const& bundle = p_.seen(remote_ca_bundle());
-        if (!config_.ca_bundle && bundle.present() && Planner::is_ours(bundle.object)) {
-            remove(remote_ca_bundle(), "no CA bundle is set any more");
             any = true;
         }
         return any ? Ended{p_.go_on()} : std::nullopt;
