@@ -151,9 +151,11 @@ void Planner::patch_annotations(Target const& target, Json annotations, std::str
 }
 
 /// Contract section 3, step 1: asks Flux to reconcile what there is, then takes the annotation off. Whether anything was left to do.
+/// Where a fault keeps us from what there is, the annotation stays for the next try.
 bool Planner::forward_reconcile_request() {
-    if (kro.operation != Operation::Reconcile || kro.being_deleted) return false;
+    if (kro.operation != Operation::Reconcile || kro.being_deleted || failing_) return false;
     if (!know({oci_repository(), helm_release()})) return true;
+    if (seen(oci_repository()).failed() || seen(helm_release()).failed()) return false;
     std::string const token = base::rfc3339_nano(now);
     for (auto const& target : {oci_repository(), helm_release()}) {
         if (!seen(target).present() || k8s::annotation_of(seen(target).object, kRequestedAt) == token) continue;
@@ -167,7 +169,7 @@ bool Planner::forward_reconcile_request() {
 
 Plan Planner::conclude(Verdict const& verdict, Outcome::Kind kind, std::optional<Json> resources) {
     if (!plan_.reads.empty() || has_steps()) return go_on();
-    if (!observed_.failed_step && forward_reconcile_request()) return go_on();
+    if (forward_reconcile_request()) return go_on();
     plan_.outcome = {kind, verdict.message, std::nullopt};
     Json const& known = member(kro.status, "resources");
     Json const status = desired_status(kro, verdict, resources ? *resources : known, now);
@@ -193,6 +195,7 @@ Plan Planner::conclude(Verdict const& verdict, Outcome::Kind kind, std::optional
 
 Plan Planner::fail(Cluster cluster, Error const& error) {
     plan_ = {};
+    failing_ = true;
     if (k8s::has_cause(error, "NamespaceTerminating")) {
         return conclude({phase_in_progress(), std::string{kReasonReconciling},
                          "Namespace " + tenant_namespace + " on the platform cluster is being deleted; waiting until it is gone"},

@@ -72,6 +72,7 @@ class Planner {
 
     Observed const& observed_;
     Plan plan_;
+    bool failing_ = false;  ///< something could not be asked or written
 };
 
 inline constexpr std::string_view kReasonError = "ReconcileError";
