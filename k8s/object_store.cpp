@@ -38,6 +38,15 @@ std::optional<Continuation> parse_token(std::string const& token) {
                         static_cast<std::uint64_t>(base::integer_of(member(*json, "epoch")))};
 }
 
+constexpr std::string_view kUidBegin = "00000000-0000-4000-8000-";
+
+/// Which uid of ours it is, counted from 1; 0 for another's.
+std::uint64_t number_of_uid(std::string const& uid) {
+    std::uint64_t number = 0;
+    if (uid.starts_with(kUidBegin)) std::from_chars(uid.data() + kUidBegin.size(), uid.data() + uid.size(), number, 16);
+    return number;
+}
+
 std::uint64_t number_of(std::string const& version) {
     std::uint64_t number = 0;
     std::from_chars(version.data(), version.data() + version.size(), number);
@@ -107,6 +116,7 @@ Json ObjectStore::put(Resource const& resource, Json object) {
     Managers managers = managers_from_json(member(metadata, "managedFields"));
     metadata.erase("managedFields");
     if (uid_of(object).empty()) metadata["uid"] = next_uid();
+    uids_ = std::max(uids_, number_of_uid(uid_of(object)));
     version_ = std::max(version_, number_of(resource_version_of(object)));
     if (resource_version_of(object).empty()) metadata["resourceVersion"] = next_version();
     if (!metadata.contains("creationTimestamp")) metadata["creationTimestamp"] = base::rfc3339(clock_());
@@ -314,7 +324,7 @@ std::string ObjectStore::continue_token(std::string const& last) const {
 
 std::string ObjectStore::next_uid() {
     std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), "00000000-0000-4000-8000-%012llx", static_cast<unsigned long long>(++uids_));
+    std::snprintf(text.data(), text.size(), "%s%012llx", kUidBegin.data(), static_cast<unsigned long long>(++uids_));
     return text.data();
 }
 
