@@ -382,7 +382,8 @@ Schema object_schema(Json const& open_api) {
     text.preserve_unknown = false;
     schema.properties.insert_or_assign("apiVersion", text);
     schema.properties.insert_or_assign("kind", text);
-    schema.properties.insert_or_assign("metadata", metadata_schema());
+    static Schema const metadata = metadata_schema();
+    schema.properties.insert_or_assign("metadata", metadata);
     return schema;
 }
 
