@@ -286,10 +286,9 @@ bool same_json(Json const& left, Json const& right) {
     if (is_numeric(left) && is_numeric(right)) return same_number(left, right);
     if (left.type() != right.type()) return false;
     if (left.is_object()) {
-        return left.size() == right.size() && std::equal(left.items().begin(), left.items().end(), right.items().begin(),
-                                                         [](auto const& a, auto const& b) {
-                                                             return a.key() == b.key() && same_json(a.value(), b.value());
-                                                         });
+        return left.size() == right.size() &&
+               std::equal(left.items().begin(), left.items().end(), right.items().begin(),
+                          [](auto const& a, auto const& b) { return a.key() == b.key() && same_json(a.value(), b.value()); });
     }
     if (left.is_array()) return std::equal(left.begin(), left.end(), right.begin(), right.end(), same_json);
     return left == right;

@@ -70,9 +70,9 @@ class [[nodiscard]] Result<void, E> {
 }  // namespace base
 
 /// The value of `expression`, or a return from the enclosing function with its failure. The only macro of this project.
-#define TRY(expression)                                                                        \
-    __extension__({                                                                            \
-        auto try_result = (expression);                                                        \
-        if (!try_result.has_value()) return base::Failure{std::move(try_result).error()};      \
-        std::move(try_result).value();                                                         \
+#define TRY(expression)                                                                   \
+    __extension__({                                                                       \
+        auto try_result = (expression);                                                   \
+        if (!try_result.has_value()) return base::Failure{std::move(try_result).error()}; \
+        std::move(try_result).value();                                                    \
     })

@@ -26,7 +26,9 @@ bool is_tag_character(unsigned char c) { return std::isalnum(c) != 0 || c == '_'
 bool is_repository_character(unsigned char c) {
     return (c >= 'a' && c <= 'z') || std::isdigit(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';
 }
-bool is_host_character(unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '-' || c == ':' || c == '[' || c == ']'; }
+bool is_host_character(unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '-' || c == ':' || c == '[' || c == ']';
+}
 
 /// `url` as it may be shown: without what stands before an '@', unless that begins a digest.
 std::string without_user(std::string_view url) {
@@ -60,11 +62,13 @@ base::Result<std::string, std::string> normalized_chart_url(std::string_view tex
     auto const host = rest.substr(0, slash);
     auto const repository = rest.substr(slash + 1);
     if (host.find('@') != std::string_view::npos) return refused("it carries a user; use imagePullSecret for credentials");
-    if (repository.find('@') != std::string_view::npos) return refused("it carries a digest; the version belongs to spec.version");
+    if (repository.find('@') != std::string_view::npos)
+        return refused("it carries a digest; the version belongs to spec.version");
     if (repository.find(':') != std::string_view::npos) return refused("it carries a tag; the version belongs to spec.version");
     if (!all_of(host, is_host_character)) return refused("its host has a character that no host name has");
     if (!all_of(repository, is_repository_character) || repository.find("//") != std::string_view::npos) {
-        return refused("its repository has a character that no repository has (lower-case letters, digits, '.', '_', '-' and '/')");
+        return refused(
+            "its repository has a character that no repository has (lower-case letters, digits, '.', '_', '-' and '/')");
     }
     return std::string{kScheme} + std::string{rest};
 }

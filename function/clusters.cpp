@@ -25,7 +25,10 @@ std::string identity(k8s::Json const& secret) { return k8s::uid_of(secret) + "/"
 }  // namespace
 
 Clusters::Clusters(SharedApi platform, FindOnboarding onboarding, Connect connect)
-    : platform_(std::move(platform)), find_onboarding_(std::move(onboarding)), connect_(std::move(connect)), plural_(kKros.plural) {}
+    : platform_(std::move(platform)),
+      find_onboarding_(std::move(onboarding)),
+      connect_(std::move(connect)),
+      plural_(kKros.plural) {}
 
 std::vector<k8s::Answer> Clusters::send(std::span<Addressed const> round, k8s::Json const& kubeconfig, base::Deadline deadline) {
     std::vector<std::optional<k8s::Answer>> answers(round.size());
@@ -91,7 +94,8 @@ k8s::Result<SharedApi> Clusters::control_plane(k8s::Json const& kubeconfig) {
     if (!text) return unusable(text.error());
     auto api = connect_(*text);
     if (!api) {
-        return unusable("the kubeconfig in secret " + k8s::to_string(k8s::key_of(kubeconfig)) + " can't be used: " + api.error().message);
+        return unusable("the kubeconfig in secret " + k8s::to_string(k8s::key_of(kubeconfig)) +
+                        " can't be used: " + api.error().message);
     }
     std::lock_guard const lock{mutex_};
     control_planes_.emplace_front(key, *api);

@@ -13,7 +13,10 @@ using k8s::Json;
 constexpr char kOpaque[] = "Opaque";
 
 Json metadata(Tenant const& tenant, k8s::ObjectKey const& key) {
-    return {{"name", key.name}, {"namespace", key.namespace_}, {"labels", tenant_labels(tenant)}, {"annotations", tenant_annotations(tenant)}};
+    return {{"name", key.name},
+            {"namespace", key.namespace_},
+            {"labels", tenant_labels(tenant)},
+            {"annotations", tenant_annotations(tenant)}};
 }
 
 /// The value at the path, or null where there is none.
@@ -107,7 +110,8 @@ Desired desired_helm_release(Tenant const& tenant, Chart const& chart, std::stri
            {{"crds", "CreateReplace"}, {"cleanupOnFail", true}, {"remediation", {{"retries", 3}, {"strategy", "rollback"}}}}},
           {"kubeConfig", {{"secretRef", {{"name", kubeconfig_secret}, {"key", "kubeconfig"}}}}}}}};
     if (!chart.values.is_null()) object["spec"]["values"] = chart.values;
-    return {std::move(object), {Json::json_pointer{"/spec/values"}, Json::json_pointer{"/spec/kubeConfig"}, Json::json_pointer{"/spec/chartRef"}}};
+    return {std::move(object),
+            {Json::json_pointer{"/spec/values"}, Json::json_pointer{"/spec/kubeConfig"}, Json::json_pointer{"/spec/chartRef"}}};
 }
 
 Desired copied_secret(Tenant const& tenant, Json const& source, k8s::ObjectKey const& to) {

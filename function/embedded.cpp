@@ -164,8 +164,8 @@ std::string Embedded::table() const {
     auto const kros = onboarding_->all(kKros);
     for (auto const& kro : kros) {
         auto const ready = k8s::find_condition(kro, "Ready");
-        row({k8s::namespace_of(kro), k8s::name_of(kro), text_of(member(kro, "spec", "version")), text_of(member(kro, "status", "phase")),
-             ready ? ready->status : "", ready ? ready->message : ""});
+        row({k8s::namespace_of(kro), k8s::name_of(kro), text_of(member(kro, "spec", "version")),
+             text_of(member(kro, "status", "phase")), ready ? ready->status : "", ready ? ready->message : ""});
     }
     out << kros.size() << " Kros\n";
     return out.str();

@@ -134,9 +134,8 @@ Report EventHandler::run_namespace(ForNamespace const& one, base::Deadline deadl
         report.outcome = {Outcome::Kind::Retry, tenants.error().message, tenants.error().retry_after};
         return report;
     }
-    auto const found = std::find_if(tenants->begin(), tenants->end(), [&](Tenant const& tenant) {
-        return tenant_namespace(tenant) == one.namespace_;
-    });
+    auto const found = std::find_if(tenants->begin(), tenants->end(),
+                                    [&](Tenant const& tenant) { return tenant_namespace(tenant) == one.namespace_; });
     if (found == tenants->end()) {
         report.outcome = {Outcome::Kind::Done, "ignored: no tenant has the namespace " + one.namespace_, std::nullopt};
         return report;

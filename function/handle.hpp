@@ -42,7 +42,8 @@ class EventHandler {
     Report run_namespace(ForNamespace const& route, base::Deadline deadline);
     Report run_everyone(std::string const& why, base::Deadline deadline);
     Report run_users_of(ForUsersOf const& route, base::Deadline deadline);
-    void log_event(events::CloudEvent const& event, std::string const& whom, Report const& report, std::chrono::microseconds took);
+    void log_event(events::CloudEvent const& event, std::string const& whom, Report const& report,
+                   std::chrono::microseconds took);
 
     Clusters& clusters_;
     Provider provider_;

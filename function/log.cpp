@@ -33,12 +33,15 @@ std::shared_ptr<spdlog::logger> make_logger(Verbosity verbosity) {
     return logger;
 }
 
-void log_line(spdlog::logger& logger, spdlog::level::level_enum level, base::Time time, std::string_view message, base::Json fields) {
+void log_line(spdlog::logger& logger, spdlog::level::level_enum level, base::Time time, std::string_view message,
+              base::Json fields) {
     if (!logger.should_log(level)) return;
-    std::string line = R"({"level":")" + std::string{name_of(level)} + R"(","time":")" + base::rfc3339_nano(time) + R"(","msg":)" +
-                       base::dump_json(base::Json(message));
-    if (!fields.empty()) line += "," + base::dump_json(fields).substr(1);
-    else line += "}";
+    std::string line = R"({"level":")" + std::string{name_of(level)} + R"(","time":")" + base::rfc3339_nano(time) +
+                       R"(","msg":)" + base::dump_json(base::Json(message));
+    if (!fields.empty())
+        line += "," + base::dump_json(fields).substr(1);
+    else
+        line += "}";
     logger.log(level, "{}", line);
 }
 

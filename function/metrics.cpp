@@ -15,10 +15,13 @@ namespace {
 
 /// A type that strangers make up must not become a time series.
 std::string known_type(std::string const& type) {
-    constexpr std::array<std::string_view, 7> kKnown{
-        "dev.knative.apiserver.resource.add", "dev.knative.apiserver.resource.update", "dev.knative.apiserver.resource.delete",
-        "dev.knative.apiserver.ref.add",      "dev.knative.apiserver.ref.update",      "dev.knative.apiserver.ref.delete",
-        "dev.knative.sources.ping"};
+    constexpr std::array<std::string_view, 7> kKnown{"dev.knative.apiserver.resource.add",
+                                                     "dev.knative.apiserver.resource.update",
+                                                     "dev.knative.apiserver.resource.delete",
+                                                     "dev.knative.apiserver.ref.add",
+                                                     "dev.knative.apiserver.ref.update",
+                                                     "dev.knative.apiserver.ref.delete",
+                                                     "dev.knative.sources.ping"};
     return std::find(kKnown.begin(), kKnown.end(), type) == kKnown.end() ? "other" : type;
 }
 
@@ -28,13 +31,16 @@ double seconds_of(std::chrono::microseconds duration) { return std::chrono::dura
 
 struct Metrics::Families {
     prometheus::Registry registry;
-    prometheus::Family<prometheus::Counter>& events =
-        prometheus::BuildCounter().Name("kro_function_events_total").Help("Events answered, by type and outcome.").Register(registry);
-    prometheus::Histogram& duration = prometheus::BuildHistogram()
-                                          .Name("kro_function_event_duration_seconds")
-                                          .Help("From an event's arrival to its answer.")
-                                          .Register(registry)
-                                          .Add({}, prometheus::Histogram::BucketBoundaries{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30});
+    prometheus::Family<prometheus::Counter>& events = prometheus::BuildCounter()
+                                                          .Name("kro_function_events_total")
+                                                          .Help("Events answered, by type and outcome.")
+                                                          .Register(registry);
+    prometheus::Histogram& duration =
+        prometheus::BuildHistogram()
+            .Name("kro_function_event_duration_seconds")
+            .Help("From an event's arrival to its answer.")
+            .Register(registry)
+            .Add({}, prometheus::Histogram::BucketBoundaries{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30});
     prometheus::Family<prometheus::Counter>& requests = prometheus::BuildCounter()
                                                             .Name("kro_function_api_requests_total")
                                                             .Help("Requests to API servers, by cluster and result.")
@@ -43,10 +49,11 @@ struct Metrics::Families {
                                                       .Name("kro_function_last_event_timestamp_seconds")
                                                       .Help("When the last event of a type arrived, as Unix time.")
                                                       .Register(registry);
-    prometheus::Family<prometheus::Counter>& refused = prometheus::BuildCounter()
-                                                           .Name("kro_function_requests_refused_total")
-                                                           .Help("HTTP requests that were no event that could be taken, by status.")
-                                                           .Register(registry);
+    prometheus::Family<prometheus::Counter>& refused =
+        prometheus::BuildCounter()
+            .Name("kro_function_requests_refused_total")
+            .Help("HTTP requests that were no event that could be taken, by status.")
+            .Register(registry);
 };
 
 Metrics::Metrics() : families_(std::make_unique<Families>()) {}

@@ -32,8 +32,8 @@ Seen seen_in(k8s::Answer answer, Target const& target) {
     return seen;
 }
 
-std::vector<k8s::Answer> ask(Clusters& clusters, std::vector<Addressed> const& round, Json const& kubeconfig, base::Deadline deadline,
-                             Report& report) {
+std::vector<k8s::Answer> ask(Clusters& clusters, std::vector<Addressed> const& round, Json const& kubeconfig,
+                             base::Deadline deadline, Report& report) {
     auto answers = clusters.send(round, kubeconfig, deadline);
     Round exchanges;
     for (std::size_t i = 0; i < round.size(); ++i) exchanges.push_back(exchange_of(round[i], answers[i]));
@@ -42,7 +42,8 @@ std::vector<k8s::Answer> ask(Clusters& clusters, std::vector<Addressed> const& r
 }
 
 /// The group's versions are known; what each of them serves is not. Makes a list of APIResourceLists of it.
-void look_into_group(Clusters& clusters, Observed const& observed, Target const& target, Seen& group, base::Deadline deadline, Report& report) {
+void look_into_group(Clusters& clusters, Observed const& observed, Target const& target, Seen& group, base::Deadline deadline,
+                     Report& report) {
     std::vector<Addressed> round;
     for (auto const& version : member(group.object, "versions")) {
         k8s::Resource resource = target.resource;
@@ -71,7 +72,8 @@ Json const& kubeconfig_of(Observed const& observed) {
     return found == observed.seen.end() ? null : found->second.object;
 }
 
-void observe(Clusters& clusters, Observed& observed, std::vector<Target> const& targets, base::Deadline deadline, Report& report) {
+void observe(Clusters& clusters, Observed& observed, std::vector<Target> const& targets, base::Deadline deadline,
+             Report& report) {
     std::vector<Addressed> round;
     round.reserve(targets.size());
     for (auto const& target : targets) round.push_back({target.cluster, read_of(target)});

@@ -32,10 +32,10 @@ bool operator<(Target const& left, Target const& right);
 struct Seen {
     enum class State { Absent, Present, Failed };
     State state = State::Absent;
-    k8s::Json object;                  ///< Present: the object, or a list with `items`
-    std::optional<k8s::Error> error;   ///< Failed: why it could not be asked
-    bool applied = false;              ///< the object is what the API server made of our apply, in this run
-    bool created = false;              ///< it was not there before this run applied it
+    k8s::Json object;                 ///< Present: the object, or a list with `items`
+    std::optional<k8s::Error> error;  ///< Failed: why it could not be asked
+    bool applied = false;             ///< the object is what the API server made of our apply, in this run
+    bool created = false;             ///< it was not there before this run applied it
 
     bool absent() const { return state == State::Absent; }
     bool present() const { return state == State::Present; }
@@ -52,8 +52,8 @@ struct FailedStep {
 /// map has not been looked at.
 struct Observed {
     Tenant tenant;
-    k8s::Resource kros;             ///< with the plural that is installed
-    bool expects_flux = false;      ///< a hint that saves a round: the event was about a Flux object, so look at those at once
+    k8s::Resource kros;         ///< with the plural that is installed
+    bool expects_flux = false;  ///< a hint that saves a round: the event was about a Flux object, so look at those at once
     std::map<Target, Seen> seen;
     std::optional<FailedStep> failed_step;
 };

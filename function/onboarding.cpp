@@ -78,7 +78,8 @@ k8s::Result<SharedApi> OnboardingAccess::find(base::Deadline deadline) {
     }
     Json const request = TRY(request_access(deadline));
     k8s::ObjectKey const secret{namespace_, text_of(member(request, "status", "secretRef", "name"))};
-    if (secret.name.empty()) return not_yet("AccessRequest " + k8s::to_string(k8s::key_of(request)) + " is granted but names no secret yet");
+    if (secret.name.empty())
+        return not_yet("AccessRequest " + k8s::to_string(k8s::key_of(request)) + " is granted but names no secret yet");
     k8s::ClusterAccess access = TRY(read_access(secret, deadline));
 
     // The Secret may be rotated while the connection is kept: after a 401 it is read again.

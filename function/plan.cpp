@@ -35,8 +35,8 @@ std::string next_step(Error const& error) {
 
 /// Whether another try within seconds may mend it.
 bool may_pass(Error const& error) {
-    return error.kind == Error::Kind::Unavailable || error.kind == Error::Kind::Throttled || error.kind == Error::Kind::Conflict ||
-           error.kind == Error::Kind::Expired;
+    return error.kind == Error::Kind::Unavailable || error.kind == Error::Kind::Throttled ||
+           error.kind == Error::Kind::Conflict || error.kind == Error::Kind::Expired;
 }
 
 }  // namespace
@@ -82,8 +82,12 @@ Target Planner::provider_config() const { return {Cluster::Platform, kProviderCo
 Target Planner::access_request() const {
     return {Cluster::Platform, kAccessRequests, {tenant_namespace, request_name(observed_.tenant)}};
 }
-Target Planner::oci_repository() const { return {Cluster::Platform, kOciRepositories, {tenant_namespace, std::string{kOciRepositoryName}}}; }
-Target Planner::helm_release() const { return {Cluster::Platform, kHelmReleases, {tenant_namespace, std::string{kHelmReleaseName}}}; }
+Target Planner::oci_repository() const {
+    return {Cluster::Platform, kOciRepositories, {tenant_namespace, std::string{kOciRepositoryName}}};
+}
+Target Planner::helm_release() const {
+    return {Cluster::Platform, kHelmReleases, {tenant_namespace, std::string{kHelmReleaseName}}};
+}
 Target Planner::namespace_target() const { return {Cluster::Platform, k8s::kNamespaces, {{}, tenant_namespace}}; }
 Target Planner::source(k8s::Resource const& resource, std::string const& name) const {
     return {Cluster::Platform, resource, {provider.namespace_, name}};
@@ -183,7 +187,8 @@ Plan Planner::conclude(Verdict const& verdict, Outcome::Kind kind, std::optional
                      {"uid", kro.uid},
                      {"resourceVersion", kro.resource_version}}},
                    {"status", status}};
-    step(Cluster::Onboarding, k8s::apply_status(observed_.kros, std::move(object), kFieldManager), "tell the tenant: " + verdict.message);
+    step(Cluster::Onboarding, k8s::apply_status(observed_.kros, std::move(object), kFieldManager),
+         "tell the tenant: " + verdict.message);
     bool const worth_an_event = verdict.reason == kReasonError || verdict.message.starts_with("deletion blocked");
     if (worth_an_event) {
         add({Cluster::Onboarding,
@@ -201,14 +206,16 @@ Plan Planner::fail(Cluster cluster, Error const& error) {
                          "Namespace " + tenant_namespace + " on the platform cluster is being deleted; waiting until it is gone"},
                         Outcome::Kind::Waiting);
     }
-    bool const asked_to_wait = error.kind == Error::Kind::Throttled || (error.kind == Error::Kind::Unavailable && error.retry_after);
+    bool const asked_to_wait =
+        error.kind == Error::Kind::Throttled || (error.kind == Error::Kind::Unavailable && error.retry_after);
     if (cluster != Cluster::ControlPlane && asked_to_wait) {
         return end({Outcome::Kind::Retry, std::string{name_of(cluster)} + ": " + error.message, error.retry_after});
     }
     // A fault of one tenant's own control plane is not worth stalling the others: the next resync tries again.
     auto const kind = cluster != Cluster::ControlPlane && may_pass(error) ? Outcome::Kind::Retry : Outcome::Kind::Waiting;
-    return conclude({phase_in_progress(), std::string{kReasonError}, std::string{name_of(cluster)} + ": " + error.message + next_step(error)},
-                    kind);
+    return conclude(
+        {phase_in_progress(), std::string{kReasonError}, std::string{name_of(cluster)} + ": " + error.message + next_step(error)},
+        kind);
 }
 
 Verdict::Phase Planner::phase_in_progress() const {
@@ -243,7 +250,8 @@ Plan plan_for(Observed const& observed, Provider const& provider, base::Time now
                             kro.error->retry_after});
     }
     if (planner.kro.operation == Operation::Ignore) {
-        return planner.end({Outcome::Kind::Done, "left alone: " + std::string{kOperationAnnotation} + " is ignore", std::nullopt});
+        return planner.end(
+            {Outcome::Kind::Done, "left alone: " + std::string{kOperationAnnotation} + " is ignore", std::nullopt});
     }
     if (observed.failed_step) return planner.fail(observed.failed_step->cluster, observed.failed_step->error);
     return planner.kro.being_deleted ? plan_deletion(std::move(planner)) : plan_installation(std::move(planner));

@@ -11,8 +11,8 @@ namespace kro {
 
 /// Who is deciding: what is the same for every tenant.
 struct Provider {
-    std::string name = "kro";                  ///< the ProviderConfig's name that counts
-    std::string namespace_ = "openmcp-system"; ///< POD_NAMESPACE: where the source secrets lie
+    std::string name = "kro";                   ///< the ProviderConfig's name that counts
+    std::string namespace_ = "openmcp-system";  ///< POD_NAMESPACE: where the source secrets lie
 };
 
 /// One write, with its reason.

@@ -13,7 +13,8 @@ using k8s::Json;
 constexpr std::string_view kCleanup = "Cleanup in progress";
 
 bool is_granted(Json const& access) {
-    return text_of(member(access, "status", "phase")) == "Granted" || !text_of(member(access, "status", "secretRef", "name")).empty();
+    return text_of(member(access, "status", "phase")) == "Granted" ||
+           !text_of(member(access, "status", "secretRef", "name")).empty();
 }
 
 /// Contract section 4 as one run down its list; the order is what keeps a user's objects from being orphaned.
@@ -49,11 +50,12 @@ class Deletion {
         return resources;
     }
     Plan terminating(std::string message) {
-        return p_.conclude({Verdict::Phase::Terminating, std::string{kReasonTerminating}, std::move(message)}, Outcome::Kind::Waiting,
-                           remaining());
+        return p_.conclude({Verdict::Phase::Terminating, std::string{kReasonTerminating}, std::move(message)},
+                           Outcome::Kind::Waiting, remaining());
     }
     Plan error(std::string message) {
-        return p_.conclude({Verdict::Phase::Terminating, std::string{kReasonError}, std::move(message)}, Outcome::Kind::Waiting, remaining());
+        return p_.conclude({Verdict::Phase::Terminating, std::string{kReasonError}, std::move(message)}, Outcome::Kind::Waiting,
+                           remaining());
     }
     Ended failed(Target const& target) {
         if (!p_.seen(target).failed()) return std::nullopt;
@@ -93,7 +95,8 @@ class Deletion {
     Ended say_terminating() {
         if (text_of(member(p_.kro.status, "phase")) == name_of(Verdict::Phase::Terminating)) return std::nullopt;
         Json const& known = member(p_.kro.status, "resources");
-        return p_.conclude({Verdict::Phase::Terminating, std::string{kReasonTerminating}, std::string{kCleanup}}, Outcome::Kind::Waiting, known);
+        return p_.conclude({Verdict::Phase::Terminating, std::string{kReasonTerminating}, std::string{kCleanup}},
+                           Outcome::Kind::Waiting, known);
     }
 
     /// Where the kubeconfig for looking at the control plane is; none where access was never granted or is gone.
@@ -126,7 +129,9 @@ class Deletion {
         return std::nullopt;
     }
 
-    bool flux_objects_are_gone() const { return !p_.seen(p_.oci_repository()).present() && !p_.seen(p_.helm_release()).present(); }
+    bool flux_objects_are_gone() const {
+        return !p_.seen(p_.oci_repository()).present() && !p_.seen(p_.helm_release()).present();
+    }
 
     /// Step 2.
     Ended wait_for_user_objects() {
@@ -134,8 +139,11 @@ class Deletion {
         bool const given_back = k8s::is_being_deleted(access) && flux_objects_are_gone();
         if (p_.kro.abandon || !ours_ || !is_granted(access) || given_back) return std::nullopt;
         auto const secret = kubeconfig();
-        if (!secret) return error("deletion blocked: the AccessRequest is granted but names no secret, so the control plane can't be checked for "
-                                  "ResourceGraphDefinitions; restore the access, " + or_abandon());
+        if (!secret)
+            return error(
+                "deletion blocked: the AccessRequest is granted but names no secret, so the control plane can't be checked for "
+                "ResourceGraphDefinitions; restore the access, " +
+                or_abandon());
         if (auto ended = failed(*secret)) return ended;
         if (p_.seen(*secret).absent()) return error(kubeconfig_is_missing(*secret));
 
@@ -148,11 +156,12 @@ class Deletion {
                 if (auto ended = confirm_not_served(definitions, served)) return ended;
             }
             if (!served) return std::nullopt;
-            return error("deletion blocked: the control plane can't be checked for ResourceGraphDefinitions: " + seen.error->message +
-                         "; it is tried again at the next resync; restore the access, " + or_abandon());
+            return error("deletion blocked: the control plane can't be checked for ResourceGraphDefinitions: " +
+                         seen.error->message + "; it is tried again at the next resync; restore the access, " + or_abandon());
         }
         if (std::string const count = how_many(seen.object); count != "0") {
-            return terminating("deletion blocked: waiting for " + count + " kro ResourceGraphDefinition(s) to be removed from the control plane");
+            return terminating("deletion blocked: waiting for " + count +
+                               " kro ResourceGraphDefinition(s) to be removed from the control plane");
         }
         return std::nullopt;
     }
@@ -171,7 +180,8 @@ class Deletion {
     }
     static std::string kubeconfig_is_missing(Target const& secret) {
         return "deletion blocked: secret " + k8s::to_string(secret.key) +
-               " with the kubeconfig of the control plane is missing, and without it Flux would not uninstall kro; restore the access, " +
+               " with the kubeconfig of the control plane is missing, and without it Flux would not uninstall kro; restore the "
+               "access, " +
                or_abandon();
     }
 
@@ -182,8 +192,10 @@ class Deletion {
         bool const may_be_lost = release.present() && !k8s::is_being_deleted(release.object) && !p_.kro.abandon;
         if (may_be_lost) {
             if (member(release.object, "spec", "suspend") == true) {
-                return error("deletion blocked: the HelmRelease is suspended, and Flux would not uninstall kro; run: flux resume helmrelease " +
-                             std::string{kHelmReleaseName} + " -n " + p_.tenant_namespace);
+                return error(
+                    "deletion blocked: the HelmRelease is suspended, and Flux would not uninstall kro; run: flux resume "
+                    "helmrelease " +
+                    std::string{kHelmReleaseName} + " -n " + p_.tenant_namespace);
             }
             if (auto const secret = flux_kubeconfig()) {
                 if (!p_.know({*secret})) return p_.go_on();
@@ -230,7 +242,8 @@ class Deletion {
             }
         }
         Seen const& ca = p_.seen(bundle);
-        if (ca.present() && Planner::is_ours(ca.object) && !k8s::is_being_deleted(ca.object)) remove(bundle, ca.object, "the copied CA bundle");
+        if (ca.present() && Planner::is_ours(ca.object) && !k8s::is_being_deleted(ca.object))
+            remove(bundle, ca.object, "the copied CA bundle");
         return p_.has_steps() ? Ended{p_.go_on()} : std::nullopt;
     }
 
@@ -268,19 +281,23 @@ class Deletion {
         for (auto const& finalizer : k8s::finalizers_of(p_.seen(p_.kro_target()).object)) {
             if (finalizer != kFinalizer) finalizers.push_back(finalizer);
         }
-        Json patch = {{"metadata",
-                       {{"uid", p_.kro.uid}, {"resourceVersion", p_.kro.resource_version}, {"finalizers", std::move(finalizers)}}}};
-        p_.step(Cluster::Onboarding, k8s::merge_patch(p_.kro_target().resource, p_.kro_target().key, std::move(patch), kFieldManager),
+        Json patch = {
+            {"metadata",
+             {{"uid", p_.kro.uid}, {"resourceVersion", p_.kro.resource_version}, {"finalizers", std::move(finalizers)}}}};
+        p_.step(Cluster::Onboarding,
+                k8s::merge_patch(p_.kro_target().resource, p_.kro_target().key, std::move(patch), kFieldManager),
                 "everything is cleaned up: let the Kro go");
         if (p_.kro.abandon) {
-            p_.add({Cluster::Onboarding,
-                    k8s::create(k8s::kEvents,
-                                warning_event(p_.kro, "Abandoned",
-                                              "The control plane was given up without a check: kro, its ResourceGraphDefinitions and copied "
-                                              "secrets may be left behind on it",
-                                              p_.now),
-                                kFieldManager),
-                    "record what was left behind as an Event", true});
+            p_.add(
+                {Cluster::Onboarding,
+                 k8s::create(
+                     k8s::kEvents,
+                     warning_event(p_.kro, "Abandoned",
+                                   "The control plane was given up without a check: kro, its ResourceGraphDefinitions and copied "
+                                   "secrets may be left behind on it",
+                                   p_.now),
+                     kFieldManager),
+                 "record what was left behind as an Event", true});
         }
         return p_.go_on();
     }

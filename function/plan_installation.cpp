@@ -46,7 +46,8 @@ class Installation {
         return p_.conclude({Verdict::Phase::Progressing, std::string{kReasonError}, std::move(message)}, Outcome::Kind::Waiting);
     }
     Plan waiting(std::string message) {
-        return p_.conclude({Verdict::Phase::Progressing, std::string{kReasonReconciling}, std::move(message)}, Outcome::Kind::Waiting);
+        return p_.conclude({Verdict::Phase::Progressing, std::string{kReasonReconciling}, std::move(message)},
+                           Outcome::Kind::Waiting);
     }
     /// Ends the plan where any of these could not be asked.
     Ended failed(std::initializer_list<Target> targets) {
@@ -61,11 +62,12 @@ class Installation {
         if (auto ended = failed({p_.provider_config(), p_.access_request()})) return ended;
         Seen const& seen = p_.seen(p_.provider_config());
         if (seen.absent()) {
-            return error("No ProviderConfig found: create the ProviderConfig \"" + p_.provider.name + "\" on the platform cluster");
+            return error("No ProviderConfig found: create the ProviderConfig \"" + p_.provider.name +
+                         "\" on the platform cluster");
         }
         if (operation_of(seen.object) == Operation::Ignore) {
-            return p_.end({Outcome::Kind::Done, "frozen: the ProviderConfig's " + std::string{kOperationAnnotation} + " is ignore",
-                           std::nullopt});
+            return p_.end({Outcome::Kind::Done,
+                           "frozen: the ProviderConfig's " + std::string{kOperationAnnotation} + " is ignore", std::nullopt});
         }
         auto config = read_provider_config(seen.object);
         if (!config) return error(config.error());
@@ -82,8 +84,9 @@ class Installation {
             Json finalizers = Json::array();
             for (auto const& finalizer : k8s::finalizers_of(p_.seen(p_.kro_target()).object)) finalizers.push_back(finalizer);
             finalizers.push_back(kFinalizer);
-            Json patch = {{"metadata",
-                           {{"uid", p_.kro.uid}, {"resourceVersion", p_.kro.resource_version}, {"finalizers", std::move(finalizers)}}}};
+            Json patch = {
+                {"metadata",
+                 {{"uid", p_.kro.uid}, {"resourceVersion", p_.kro.resource_version}, {"finalizers", std::move(finalizers)}}}};
             p_.step(Cluster::Onboarding,
                     k8s::merge_patch(p_.kro_target().resource, p_.kro_target().key, std::move(patch), kFieldManager),
                     "set the finalizer, so that nothing is left behind");
@@ -116,7 +119,8 @@ class Installation {
         if (access.absent()) return p_.go_on();
 
         std::string const phase = text_of(member(access.object, "status", "phase"));
-        bool const current = base::integer_of(member(access.object, "status", "observedGeneration"), -1) == k8s::generation_of(access.object);
+        bool const current =
+            base::integer_of(member(access.object, "status", "observedGeneration"), -1) == k8s::generation_of(access.object);
         if (phase == "Denied") return error("Access to the control plane was denied: " + reasons_of(access.object));
         if (phase != "Granted" || !current) return waiting(std::string{kWaitingForAccess});
         kubeconfig_secret_ = text_of(member(access.object, "status", "secretRef", "name"));
@@ -169,7 +173,8 @@ class Installation {
         }
         for (auto const& target : {p_.oci_repository(), p_.helm_release()}) {
             if (k8s::is_being_deleted(p_.seen(target).object)) {
-                return waiting(std::string{target.resource.kind} + " " + target.key.name + " is being deleted; it is made anew when it is gone");
+                return waiting(std::string{target.resource.kind} + " " + target.key.name +
+                               " is being deleted; it is made anew when it is gone");
             }
         }
         return std::nullopt;
@@ -195,13 +200,15 @@ class Installation {
         if (auto ended = failed({kubeconfig()})) return ended;
         Seen const& secret = p_.seen(kubeconfig());
         if (secret.absent()) {
-            return waiting(std::string{kWaitingForAccess} + ": granted, but secret " + k8s::to_string(kubeconfig().key) + " is not there yet");
+            return waiting(std::string{kWaitingForAccess} + ": granted, but secret " + k8s::to_string(kubeconfig().key) +
+                           " is not there yet");
         }
         auto const text = kubeconfig_text(secret.object);
         if (!text) return waiting(std::string{kWaitingForAccess} + ": " + text.error());
         auto const access = k8s::read_kubeconfig(*text, k8s::KubeconfigTrust::FromSecret);
         if (!access) {
-            return error("The kubeconfig in secret " + k8s::to_string(kubeconfig().key) + " can't be used: " + access.error().message);
+            return error("The kubeconfig in secret " + k8s::to_string(kubeconfig().key) +
+                         " can't be used: " + access.error().message);
         }
         return std::nullopt;
     }
@@ -213,9 +220,9 @@ class Installation {
             bool const same = base::same_json(member(actual.object, "data"), desired.object["data"]) &&
                               member(actual.object, "type") == member(desired.object, "type");
             if (same) return std::nullopt;
-            return error(std::string{target.resource.kind} + " " + k8s::to_string(target.key) + " on the " + std::string{name_of(target.cluster)} +
-                         " was made by someone else and differs from its source in " + p_.provider.namespace_ +
-                         "; remove it or make it the same");
+            return error(std::string{target.resource.kind} + " " + k8s::to_string(target.key) + " on the " +
+                         std::string{name_of(target.cluster)} + " was made by someone else and differs from its source in " +
+                         p_.provider.namespace_ + "; remove it or make it the same");
         }
         if (actual.present() && member(actual.object, "type") != member(desired.object, "type")) {
             remove(target, "its type can't be changed; it is made anew");
@@ -227,8 +234,8 @@ class Installation {
 
     void remove(Target const& target, std::string why) {
         Json const& object = p_.seen(target).object;
-        p_.step(target.cluster,
-                k8s::remove(target.resource, target.key, {k8s::uid_of(object), k8s::resource_version_of(object)}), "remove: " + std::move(why));
+        p_.step(target.cluster, k8s::remove(target.resource, target.key, {k8s::uid_of(object), k8s::resource_version_of(object)}),
+                "remove: " + std::move(why));
     }
 
     /// Step 5.
@@ -288,7 +295,9 @@ class Installation {
 
     Target remote_secrets() const { return p_.remote(k8s::kSecrets, {}); }
     Target remote_ca_bundle() const { return p_.remote(k8s::kConfigMaps, std::string{kCaBundleName}); }
-    Target remote_namespace() const { return {Cluster::ControlPlane, k8s::kNamespaces, {{}, std::string{kControlPlaneNamespace}}}; }
+    Target remote_namespace() const {
+        return {Cluster::ControlPlane, k8s::kNamespaces, {{}, std::string{kControlPlaneNamespace}}};
+    }
 
     /// Step 7, and the CA bundle's copy for what runs on the control plane.
     Ended fill_control_plane() {
@@ -306,7 +315,8 @@ class Installation {
         for (auto const& name : chart_.image_pull_secrets) {
             Target const to = p_.remote(k8s::kSecrets, name);
             Json const& source = p_.seen(p_.source(k8s::kSecrets, name)).object;
-            if (auto ended = ensure_remote_copy(to, copied_secret(p_.kro.tenant, source, to.key), "an image pull secret")) return ended;
+            if (auto ended = ensure_remote_copy(to, copied_secret(p_.kro.tenant, source, to.key), "an image pull secret"))
+                return ended;
         }
         if (config_.ca_bundle) {
             Desired const bundle = ca_config_map(p_.kro.tenant, ca_pem_);

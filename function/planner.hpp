@@ -31,9 +31,9 @@ class Planner {
     Target access_request() const;
     Target oci_repository() const;
     Target helm_release() const;
-    Target namespace_target() const;                               ///< the tenant's namespace
+    Target namespace_target() const;                                              ///< the tenant's namespace
     Target source(k8s::Resource const& resource, std::string const& name) const;  ///< in the provider's own namespace
-    Target copy(std::string const& name) const;                     ///< a Secret in the tenant's namespace
+    Target copy(std::string const& name) const;                                   ///< a Secret in the tenant's namespace
     Target remote(k8s::Resource const& resource, std::string const& name) const;  ///< in kro-system on the control plane
 
     /// What is known about a target; `absent` for one that was not looked at.

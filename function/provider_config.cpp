@@ -50,7 +50,8 @@ base::Result<std::vector<std::string>, std::string> image_pull_secrets_of(Json c
     Json const& list = member(values, "imagePullSecrets");
     if (list.is_null()) return names;
     auto const refused = [](std::string const& where) {
-        return Failure{"Helm values: " + where + " is not of the form {name: <secret>}; write imagePullSecrets as a list of {name: <secret>}"};
+        return Failure{"Helm values: " + where +
+                       " is not of the form {name: <secret>}; write imagePullSecrets as a list of {name: <secret>}"};
     };
     if (!list.is_array()) return refused("imagePullSecrets");
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -99,8 +100,8 @@ base::Result<std::chrono::nanoseconds, std::string> poll_interval_of(ProviderCon
 base::Result<Chart, std::string> chart_for(ProviderConfig const& config, std::string const& version) {
     Offer offer;
     if (config.offers) {
-        auto const found = std::find_if(config.offers->begin(), config.offers->end(),
-                                        [&](Offer const& one) { return one.version == version; });
+        auto const found =
+            std::find_if(config.offers->begin(), config.offers->end(), [&](Offer const& one) { return one.version == version; });
         if (found == config.offers->end()) {
             return Failure{"version " + dump_json(version) + " is not on offer; on offer: " + list_of(*config.offers)};
         }

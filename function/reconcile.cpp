@@ -34,7 +34,8 @@ bool forget_refused_credentials(Clusters& clusters, Observed& observed) {
 }
 
 /// One attempt. None where it has to start over: what was observed is out of date.
-std::optional<Outcome> attempt(Context const& context, Observed& observed, base::Time now, base::Deadline deadline, Report& report) {
+std::optional<Outcome> attempt(Context const& context, Observed& observed, base::Time now, base::Deadline deadline,
+                               Report& report) {
     bool renewed = false;
     for (int turn = 0; turn < kTurns; ++turn) {
         Plan const plan = plan_for(observed, context.provider, now);
@@ -54,7 +55,8 @@ std::optional<Outcome> attempt(Context const& context, Observed& observed, base:
                 observed.seen[kro_target(observed)] = {};
                 return Outcome{Outcome::Kind::Done, "the Kro is gone", std::nullopt};
             case Acted::Mute:
-                return Outcome{Outcome::Kind::Retry, observed.failed_step->error.message, observed.failed_step->error.retry_after};
+                return Outcome{Outcome::Kind::Retry, observed.failed_step->error.message,
+                               observed.failed_step->error.retry_after};
         }
     }
     return Outcome{Outcome::Kind::Retry, "the plan does not settle", std::nullopt};
@@ -81,9 +83,11 @@ bool take_back(Context const& context, Observed& observed, Created const& create
         observe(context.clusters, observed, {target}, deadline, report);
         k8s::Json const& left = observed.seen[target].object;
         if (k8s::uid_of(left) != uid || k8s::finalizers_of(left) != std::vector{std::string{kAccessFinalizer}}) continue;
-        k8s::Json patch = {{"metadata",
-                            {{"uid", uid}, {"resourceVersion", k8s::resource_version_of(left)}, {"finalizers", k8s::Json::array()}}}};
-        steps = {{target.cluster, k8s::merge_patch(target.resource, target.key, std::move(patch), kFieldManager), std::string{kWhy}}};
+        k8s::Json patch = {
+            {"metadata",
+             {{"uid", uid}, {"resourceVersion", k8s::resource_version_of(left)}, {"finalizers", k8s::Json::array()}}}};
+        steps = {
+            {target.cluster, k8s::merge_patch(target.resource, target.key, std::move(patch), kFieldManager), std::string{kWhy}}};
         done = act(context.clusters, observed, steps, deadline, report) == Acted::Well && done;
     }
     return done;
@@ -108,7 +112,8 @@ Exchange exchange_of(Addressed const& asked, k8s::Answer const& answer) {
 
 void add_round(Report& report, Round round) {
     report.requests += round.size();
-    report.writes += static_cast<std::size_t>(std::count_if(round.begin(), round.end(), [](Exchange const& one) { return one.write; }));
+    report.writes +=
+        static_cast<std::size_t>(std::count_if(round.begin(), round.end(), [](Exchange const& one) { return one.write; }));
     report.rounds.push_back(std::move(round));
 }
 
@@ -122,7 +127,8 @@ Report reconcile(Context const& context, Tenant const& tenant, About about, base
         if (!outcome) continue;
         report.outcome = *std::move(outcome);
         if (observed.seen[kro_target(observed)].absent() && !take_back(context, observed, created, deadline, report)) {
-            report.outcome = {Outcome::Kind::Retry, "the Kro is gone, but what was made for it meanwhile could not be removed", std::nullopt};
+            report.outcome = {Outcome::Kind::Retry, "the Kro is gone, but what was made for it meanwhile could not be removed",
+                              std::nullopt};
         }
         report.status = base::member(observed.seen[kro_target(observed)].object, "status");
         return report;

@@ -12,8 +12,8 @@ constexpr int kPage = 500;
 constexpr int kRestarts = 3;
 
 /// One page of Kros. Names are kept, everything else is let go.
-k8s::Result<std::string> take_page(Clusters& clusters, std::string const& token, std::vector<Tenant>& tenants, base::Deadline deadline,
-                                   Report& report) {
+k8s::Result<std::string> take_page(Clusters& clusters, std::string const& token, std::vector<Tenant>& tenants,
+                                   base::Deadline deadline, Report& report) {
     k8s::Request request = k8s::list(clusters.kros(), {});
     request.contents = k8s::Request::Contents::Metadata;
     request.limit = kPage;

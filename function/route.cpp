@@ -21,10 +21,11 @@ bool is(events::ObjectEvent const& event, k8s::Resource const& resource) {
 }
 
 ForTenant for_tenant(Tenant tenant, events::ObjectEvent const& event, k8s::Resource const& resource) {
-    return {.tenant = std::move(tenant),
-            .flux_object = resource == kOciRepositories || resource == kHelmReleases,
-            .object = k8s::path_of(resource, {event.namespace_, event.name}),
-            .resource_version = event.change == events::ObjectEvent::Change::Deleted ? "" : k8s::resource_version_of(event.object)};
+    return {
+        .tenant = std::move(tenant),
+        .flux_object = resource == kOciRepositories || resource == kHelmReleases,
+        .object = k8s::path_of(resource, {event.namespace_, event.name}),
+        .resource_version = event.change == events::ObjectEvent::Change::Deleted ? "" : k8s::resource_version_of(event.object)};
 }
 
 Route route_object(events::ObjectEvent const& event, Provider const& provider) {

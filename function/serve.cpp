@@ -79,7 +79,9 @@ k8s::Result<std::unique_ptr<Clusters>> open_clusters(Settings const& settings) {
     SharedApi const platform = TRY(open_platform(settings));
     FindOnboarding find;
     switch (settings.onboarding) {
-        case Settings::Onboarding::Platform: find = [platform](base::Deadline) { return k8s::Result<SharedApi>{platform}; }; break;
+        case Settings::Onboarding::Platform:
+            find = [platform](base::Deadline) { return k8s::Result<SharedApi>{platform}; };
+            break;
         case Settings::Onboarding::File: {
             SharedApi const onboarding = TRY(open_file(settings.onboarding_kubeconfig));
             find = [onboarding](base::Deadline) { return k8s::Result<SharedApi>{onboarding}; };

@@ -103,7 +103,9 @@ class Flags {
     std::map<std::string const*, std::string> came_from_;
 };
 
-base::Failure<Exit> usage(std::string message) { return base::Failure{Exit{kUsage, "kro-function: " + std::move(message) + "\n"}}; }
+base::Failure<Exit> usage(std::string message) {
+    return base::Failure{Exit{kUsage, "kro-function: " + std::move(message) + "\n"}};
+}
 
 base::Failure<Exit> bad_value(Flags const& flags, std::string const& value, std::string const& expected) {
     return usage(flags.origin(value) + " is \"" + value + "\"; expected " + expected);
@@ -130,16 +132,19 @@ base::Result<Settings, Exit> understand(Written const& written, Flags const& fla
         if (!settings.metrics_port) return bad_value(flags, written.metrics_bind_address, "an address like :8080");
     }
     std::string const secure = lower_case(written.metrics_secure);
-    if (!secure.empty() && secure != "false") return bad_value(flags, written.metrics_secure, "false: metrics are served as plain HTTP");
+    if (!secure.empty() && secure != "false")
+        return bad_value(flags, written.metrics_secure, "false: metrics are served as plain HTTP");
 
     std::size_t workers = 0;
     auto const [end, failure] = std::from_chars(written.workers.data(), written.workers.data() + written.workers.size(), workers);
     bool const whole = end == written.workers.data() + written.workers.size();
-    if (failure != std::errc{} || !whole || workers < 1 || workers > 256) return bad_value(flags, written.workers, "a number from 1 to 256");
+    if (failure != std::errc{} || !whole || workers < 1 || workers > 256)
+        return bad_value(flags, written.workers, "a number from 1 to 256");
     settings.workers = workers;
 
     auto const budget = parse_go_duration(written.event_budget);
-    if (!budget || *budget < std::chrono::seconds{1}) return bad_value(flags, written.event_budget, "a duration of at least 1s, like 25s");
+    if (!budget || *budget < std::chrono::seconds{1})
+        return bad_value(flags, written.event_budget, "a duration of at least 1s, like 25s");
     settings.event_budget = std::chrono::duration_cast<std::chrono::milliseconds>(*budget);
 
     settings.kubeconfig = written.kubeconfig;
@@ -179,13 +184,16 @@ base::Result<Settings, Exit> read_settings(std::vector<std::string> arguments, E
     flags.add("provider-name", "PROVIDER_NAME", written.provider_name, "The ProviderConfig's name that counts");
     flags.add("environment", "ENVIRONMENT", written.environment, "The name of the installation, for the platform");
     flags.add("verbosity", "VERBOSITY", written.verbosity, "DEBUG, INFO or ERROR");
-    flags.add("namespace", "POD_NAMESPACE", written.namespace_, "Where the source secrets lie; else the ServiceAccount's, else openmcp-system");
+    flags.add("namespace", "POD_NAMESPACE", written.namespace_,
+              "Where the source secrets lie; else the ServiceAccount's, else openmcp-system");
     flags.add("port", "PORT", written.port, "Where events are taken, on all addresses");
-    flags.add("metrics-bind-address", "METRICS_BIND_ADDRESS", written.metrics_bind_address, "Serve /metrics here, like :8081, and not at --port");
+    flags.add("metrics-bind-address", "METRICS_BIND_ADDRESS", written.metrics_bind_address,
+              "Serve /metrics here, like :8081, and not at --port");
     flags.add("metrics-secure", "METRICS_SECURE", written.metrics_secure, "false; metrics are served as plain HTTP");
     flags.add("leader-elect", "LEADER_ELECT", written.leader_elect, "Taken and not needed: any number of pods may run at once");
     flags.add("workers", "WORKERS", written.workers, "Events that are handled at a time");
-    flags.add("event-budget", "EVENT_BUDGET", written.event_budget, "How long one event may take before its sender is asked to try again");
+    flags.add("event-budget", "EVENT_BUDGET", written.event_budget,
+              "How long one event may take before its sender is asked to try again");
     flags.add("kubeconfig", "KUBECONFIG", written.kubeconfig, "The platform cluster; else the cluster that this runs in");
     flags.add("onboarding", "ONBOARDING", written.onboarding,
               "Where the Kros live: platform, requested (from the platform), or a kubeconfig file");

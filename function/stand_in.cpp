@@ -112,8 +112,9 @@ Json StandIn::ready_condition(Json const& object, std::string const& reason, std
 
 void StandIn::grant_cluster(Json const& request) {
     if (k8s::is_being_deleted(request) || up_to_date(request)) return;
-    write_status(kClusterRequests, request,
-                 {{"phase", "Granted"}, {"cluster", {{"name", k8s::name_of(request)}, {"namespace", k8s::namespace_of(request)}}}});
+    write_status(
+        kClusterRequests, request,
+        {{"phase", "Granted"}, {"cluster", {{"name", k8s::name_of(request)}, {"namespace", k8s::namespace_of(request)}}}});
 }
 
 void StandIn::grant(Json const& request) {
@@ -174,8 +175,9 @@ void StandIn::install(Json const& release) {
     std::string const digest = revision.substr(revision.find('@') + 1);
     if (up_to_date(release) && text_of(member(release, "status", "lastAttemptedRevisionDigest")) == digest) return;
     write_status(kHelmReleases, release,
-                 {{"conditions", ready_condition(release, "InstallSucceeded", "Helm install succeeded for release kro-system/kro with chart kro@" +
-                                                                                  revision.substr(0, revision.find('@')))},
+                 {{"conditions", ready_condition(release, "InstallSucceeded",
+                                                 "Helm install succeeded for release kro-system/kro with chart kro@" +
+                                                     revision.substr(0, revision.find('@')))},
                   {"lastAttemptedRevisionDigest", digest}});
 }
 

@@ -49,10 +49,11 @@ Readiness readiness_of(Json const& flux_object) {
     bool const current = observed == k8s::generation_of(flux_object);
     if (ready && ready->status == "True" && current) return {true, {}};
     if (!ready || (ready->status == "True" && !current)) return {false, "Flux has not acted on the latest change yet"};
-    std::string message = ready->message.empty() ? "Flux reports " + (ready->reason.empty() ? "no reason" : ready->reason) : ready->message;
+    std::string message =
+        ready->message.empty() ? "Flux reports " + (ready->reason.empty() ? "no reason" : ready->reason) : ready->message;
     if (used_up_its_retries(flux_object)) {
-        message += "; Flux will not try again by itself: mend the cause, then annotate the Kro with " + std::string{kOperationAnnotation} +
-                   "=reconcile";
+        message += "; Flux will not try again by itself: mend the cause, then annotate the Kro with " +
+                   std::string{kOperationAnnotation} + "=reconcile";
     }
     return {false, message};
 }
@@ -67,8 +68,9 @@ Readiness helm_release_readiness(Json const& helm_release, Json const& oci_repos
     return {false, "Flux has not acted on the chart " + revision.substr(0, at) + " yet"};
 }
 
-Json resource_entry(k8s::Resource const& resource, k8s::ObjectKey const& key, std::string_view phase, std::string const& message) {
-    Json entry = {{"apiGroup", resource.group},       {"kind", resource.kind}, {"name", key.name},
+Json resource_entry(k8s::Resource const& resource, k8s::ObjectKey const& key, std::string_view phase,
+                    std::string const& message) {
+    Json entry = {{"apiGroup", resource.group},  {"kind", resource.kind}, {"name", key.name},
                   {"namespace", key.namespace_}, {"phase", phase},        {"location", "PlatformCluster"}};
     if (!message.empty()) entry["message"] = base::cut_utf8(base::valid_utf8(message), k8s::kConditionMessageLimit);
     return entry;

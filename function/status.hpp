@@ -33,7 +33,8 @@ Readiness readiness_of(k8s::Json const& flux_object);
 Readiness helm_release_readiness(k8s::Json const& helm_release, k8s::Json const& oci_repository);
 
 /// One entry of `status.resources`, for an object on the platform cluster.
-k8s::Json resource_entry(k8s::Resource const& resource, k8s::ObjectKey const& key, std::string_view phase, std::string const& message);
+k8s::Json resource_entry(k8s::Resource const& resource, k8s::ObjectKey const& key, std::string_view phase,
+                         std::string const& message);
 
 /// The whole `status` that we apply: observedGeneration, phase, resources and the one condition of ours.
 k8s::Json desired_status(Kro const& kro, Verdict const& verdict, k8s::Json const& resources, base::Time now);

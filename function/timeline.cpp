@@ -30,7 +30,8 @@ std::string looked_at(Round const& round) {
 }
 
 std::string wrote(Exchange const& one) {
-    std::string text = first_word(one.request) + " " + one.subject + " on the " + std::string{name_of(one.cluster)} + ": " + one.why;
+    std::string text =
+        first_word(one.request) + " " + one.subject + " on the " + std::string{name_of(one.cluster)} + ": " + one.why;
     if (one.error) text += " (! " + one.error->message + ")";
     return text;
 }

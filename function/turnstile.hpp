@@ -28,7 +28,8 @@ class Turnstile {
         auto const leave = [&] {
             if (--queue.interested == 0) queues_.erase(tenant);
         };
-        bool const in_time = changed_.wait_until(lock, deadline, [&] { return mine->answer || (!queue.running && !mine->begun); });
+        bool const in_time =
+            changed_.wait_until(lock, deadline, [&] { return mine->answer || (!queue.running && !mine->begun); });
         if (!in_time || mine->answer) {
             auto answer = mine->answer;
             leave();

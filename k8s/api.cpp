@@ -101,7 +101,8 @@ Result<void> for_each(Api& api, Request list, int page_size, base::Deadline dead
     for (int restarts = 0;;) {
         auto page = send_one(api, list, deadline);
         if (!page) {
-            if (page.error().kind != Error::Kind::Expired || restarts++ >= kListRestarts) return base::Failure{std::move(page).error()};
+            if (page.error().kind != Error::Kind::Expired || restarts++ >= kListRestarts)
+                return base::Failure{std::move(page).error()};
             list.continue_token = page.error().continue_token;
             continue;
         }

@@ -15,16 +15,16 @@ namespace k8s {
 /// Why an API server did not do what it was asked.
 struct Error {
     enum class Kind {
-        NotFound,      ///< 404: no such object; for a resource type that is not served, `type_not_served` is set too
-        Conflict,      ///< 409, or a JSON patch whose test failed (422): somebody was faster; read again, then decide again
-        AlreadyExists, ///< 409 with the reason AlreadyExists: only a create gets it
-        Unauthorized,  ///< 401, after the credentials were read anew once
-        Forbidden,     ///< 403
-        Invalid,       ///< 400, 405, 406, 413, 415, 422: the same request can't succeed later
-        Expired,       ///< 410: a continue token or a resourceVersion that is too old
-        Throttled,     ///< 429: nothing may be repeated before retry_after
-        Unavailable,   ///< 5xx, no connection, no answer in time, or an answer that makes no sense
-        Unusable,      ///< never sent: the credentials or the address can't be used (a broken kubeconfig)
+        NotFound,       ///< 404: no such object; for a resource type that is not served, `type_not_served` is set too
+        Conflict,       ///< 409, or a JSON patch whose test failed (422): somebody was faster; read again, then decide again
+        AlreadyExists,  ///< 409 with the reason AlreadyExists: only a create gets it
+        Unauthorized,   ///< 401, after the credentials were read anew once
+        Forbidden,      ///< 403
+        Invalid,        ///< 400, 405, 406, 413, 415, 422: the same request can't succeed later
+        Expired,        ///< 410: a continue token or a resourceVersion that is too old
+        Throttled,      ///< 429: nothing may be repeated before retry_after
+        Unavailable,    ///< 5xx, no connection, no answer in time, or an answer that makes no sense
+        Unusable,       ///< never sent: the credentials or the address can't be used (a broken kubeconfig)
     };
     Kind kind = Kind::Unavailable;
 
@@ -35,11 +35,14 @@ struct Error {
     /// Unit: whole seconds, at least 1; from Retry-After (RFC 9110 section 10.2.3), a date counted from the answer's arrival.
     std::optional<std::chrono::seconds> retry_after;
 
-    int http_status = 0;             ///< 0 where no answer came
-    std::vector<std::string> causes; ///< `details.causes[].reason` of a Kubernetes Status: "NamespaceTerminating", "FieldValueInvalid"
-    std::string continue_token;      ///< `metadata.continue` of the Status of an expired list: where the list may go on, inconsistently
-    bool type_not_served = false;    ///< a 404 whose Status names no object: the path of the resource itself is unknown to the server
-    bool maybe_done = false;         ///< the answer was lost after a write may have reached the server
+    int http_status = 0;  ///< 0 where no answer came
+    std::vector<std::string>
+        causes;  ///< `details.causes[].reason` of a Kubernetes Status: "NamespaceTerminating", "FieldValueInvalid"
+    std::string
+        continue_token;  ///< `metadata.continue` of the Status of an expired list: where the list may go on, inconsistently
+    bool type_not_served =
+        false;                ///< a 404 whose Status names no object: the path of the resource itself is unknown to the server
+    bool maybe_done = false;  ///< the answer was lost after a write may have reached the server
 };
 
 template <class T>

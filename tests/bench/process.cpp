@@ -20,9 +20,7 @@
 namespace bench {
 namespace {
 
-double now_ms() {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 sockaddr_in loopback(std::uint16_t port) {
     sockaddr_in address{};

@@ -23,14 +23,15 @@ TEST_P(ChartUrl, IsTaken) {
     EXPECT_EQ(*url, GetParam().expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(, ChartUrl,
-                         testing::Values(Url{"AsItShouldBe", "oci://registry.k8s.io/kro/charts/kro", "oci://registry.k8s.io/kro/charts/kro"},
-                                         Url{"WithoutScheme", "registry.test:5000/charts/kro", "oci://registry.test:5000/charts/kro"},
-                                         Url{"WithASlashAtItsEnd", "oci://registry.test:5000/charts/kro/", "oci://registry.test:5000/charts/kro"},
-                                         Url{"InUpperCase", "OCI://registry.test/kro", "oci://registry.test/kro"},
-                                         Url{"WithSpacesAround", " oci://registry.test/kro\n", "oci://registry.test/kro"},
-                                         Url{"OfAnIPv6Host", "oci://[fd00::1]:5000/kro", "oci://[fd00::1]:5000/kro"}),
-                         [](auto const& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    , ChartUrl,
+    testing::Values(Url{"AsItShouldBe", "oci://registry.k8s.io/kro/charts/kro", "oci://registry.k8s.io/kro/charts/kro"},
+                    Url{"WithoutScheme", "registry.test:5000/charts/kro", "oci://registry.test:5000/charts/kro"},
+                    Url{"WithASlashAtItsEnd", "oci://registry.test:5000/charts/kro/", "oci://registry.test:5000/charts/kro"},
+                    Url{"InUpperCase", "OCI://registry.test/kro", "oci://registry.test/kro"},
+                    Url{"WithSpacesAround", " oci://registry.test/kro\n", "oci://registry.test/kro"},
+                    Url{"OfAnIPv6Host", "oci://[fd00::1]:5000/kro", "oci://[fd00::1]:5000/kro"}),
+    [](auto const& row) { return row.param.name; });
 
 TEST_P(RefusedChartUrl, IsNamedWithTheReason) {
     auto const url = kro::normalized_chart_url(GetParam().written);
@@ -92,14 +93,14 @@ TEST_P(RefusedChartVersion, IsNamed) {
     EXPECT_NE(ref.error().find("\"" + GetParam().written + "\""), std::string::npos) << ref.error();
 }
 
-INSTANTIATE_TEST_SUITE_P(, RefusedChartVersion,
-                         testing::Values(Version{"Empty", "", "", ""}, Version{"OfASpace", "0.9 1", "", ""},
-                                         Version{"ThatStartsWithADot", ".9", "", ""}, Version{"ThatStartsWithADash", "-1", "", ""},
-                                         Version{"TooLong", std::string(129, 'a'), "", ""}, Version{"OfAShortDigest", "sha256:abc", "", ""},
-                                         Version{"OfADigestInCapitals", "sha256:" + std::string(64, 'A'), "", ""},
-                                         Version{"OfAnotherAlgorithm", "1@sha512:" + std::string(64, 'a'), "", ""},
-                                         Version{"WithoutTagBeforeTheDigest", "@" + kDigest, "", ""},
-                                         Version{"OfARange", ">=0.9.0", "", ""}),
-                         [](auto const& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    , RefusedChartVersion,
+    testing::Values(Version{"Empty", "", "", ""}, Version{"OfASpace", "0.9 1", "", ""},
+                    Version{"ThatStartsWithADot", ".9", "", ""}, Version{"ThatStartsWithADash", "-1", "", ""},
+                    Version{"TooLong", std::string(129, 'a'), "", ""}, Version{"OfAShortDigest", "sha256:abc", "", ""},
+                    Version{"OfADigestInCapitals", "sha256:" + std::string(64, 'A'), "", ""},
+                    Version{"OfAnotherAlgorithm", "1@sha512:" + std::string(64, 'a'), "", ""},
+                    Version{"WithoutTagBeforeTheDigest", "@" + kDigest, "", ""}, Version{"OfARange", ">=0.9.0", "", ""}),
+    [](auto const& row) { return row.param.name; });
 
 }  // namespace

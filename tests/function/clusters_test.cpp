@@ -79,7 +79,8 @@ TEST(Clusters, AnswerInTheOrderOfTheQuestions) {
 
 TEST(Clusters, AreOneServerWhereTheyAreTheSame) {
     auto const both = server();
-    Clusters clusters{both, always(both), [](std::string const&) { return k8s::Result<SharedApi>{failure(k8s::Error::Kind::Unusable, "no")}; }};
+    Clusters clusters{both, always(both),
+                      [](std::string const&) { return k8s::Result<SharedApi>{failure(k8s::Error::Kind::Unusable, "no")}; }};
     std::vector<Addressed> const round{namespaces_of(Cluster::Platform), namespaces_of(Cluster::Onboarding)};
     clusters.send(round, nullptr, kNever);
     EXPECT_EQ(both->counts().rounds, 1U);
@@ -105,21 +106,25 @@ TEST(Clusters, AreAskedAtTheSameTime) {
     SharedApi const control_plane = std::make_shared<Meeting>(together);
     Clusters clusters{std::make_shared<Meeting>(together), always(std::make_shared<Meeting>(together)),
                       [control_plane](std::string const&) { return k8s::Result<SharedApi>{control_plane}; }};
-    std::vector<Addressed> const round{namespaces_of(Cluster::Platform), namespaces_of(Cluster::Onboarding), namespaces_of(Cluster::ControlPlane)};
+    std::vector<Addressed> const round{namespaces_of(Cluster::Platform), namespaces_of(Cluster::Onboarding),
+                                       namespaces_of(Cluster::ControlPlane)};
     for (auto const& answer : clusters.send(round, kubeconfig("u", "1"), kNever)) EXPECT_TRUE(answer.result);
 }
 
 TEST(Clusters, FailAloneWhereOneCannotBeFound) {
-    Clusters clusters{server(),
-                      [](base::Deadline) { return k8s::Result<SharedApi>{failure(k8s::Error::Kind::Unavailable, "not granted yet")}; },
-                      [](std::string const&) { return k8s::Result<SharedApi>{failure(k8s::Error::Kind::Unusable, "exec is refused")}; }};
-    std::vector<Addressed> const round{namespaces_of(Cluster::Onboarding), namespaces_of(Cluster::Platform), namespaces_of(Cluster::ControlPlane)};
+    Clusters clusters{
+        server(),
+        [](base::Deadline) { return k8s::Result<SharedApi>{failure(k8s::Error::Kind::Unavailable, "not granted yet")}; },
+        [](std::string const&) { return k8s::Result<SharedApi>{failure(k8s::Error::Kind::Unusable, "exec is refused")}; }};
+    std::vector<Addressed> const round{namespaces_of(Cluster::Onboarding), namespaces_of(Cluster::Platform),
+                                       namespaces_of(Cluster::ControlPlane)};
     auto const answers = clusters.send(round, kubeconfig("u", "1"), kNever);
     EXPECT_EQ(answers[0].result.error().message, "not granted yet");
     EXPECT_TRUE(answers[1].result);
     EXPECT_EQ(answers[2].result.error().kind, k8s::Error::Kind::Unusable);
     EXPECT_NE(answers[2].result.error().message.find("exec is refused"), std::string::npos);
-    EXPECT_NE(answers[2].result.error().message.find(k8s::name_of(kubeconfig("u", "1"))), std::string::npos) << "names the Secret";
+    EXPECT_NE(answers[2].result.error().message.find(k8s::name_of(kubeconfig("u", "1"))), std::string::npos)
+        << "names the Secret";
 }
 
 TEST(ControlPlaneConnection, IsKeptForTheSameSecretInTheSameVersion) {
@@ -161,7 +166,8 @@ TEST(ControlPlaneConnection, NeedsAKubeconfig) {
 
 TEST(Kros, HaveThePluralThatIsInstalled) {
     auto const onboarding = server();
-    Clusters clusters{server(), always(onboarding), [](std::string const&) { return k8s::Result<SharedApi>{failure(k8s::Error::Kind::Unusable, "no")}; }};
+    Clusters clusters{server(), always(onboarding),
+                      [](std::string const&) { return k8s::Result<SharedApi>{failure(k8s::Error::Kind::Unusable, "no")}; }};
     EXPECT_EQ(clusters.kros(), kro::kKros);
     EXPECT_FALSE(clusters.rediscover_kros(kNever)) << "nothing is installed";
     EXPECT_EQ(clusters.kros().plural, "kros");

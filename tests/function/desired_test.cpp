@@ -23,14 +23,18 @@ Chart chart_of(std::string_view spec, std::string const& version = "0.9.1") {
 
 TEST(DesiredOciRepository, IsTheOneOfTheGoOperator) {
     Json const plain = kro::desired_oci_repository(kS1, chart_of("{}"), "").object;
-    EXPECT_EQ(plain["spec"], json(R"({"interval": "1m0s", "ref": {"tag": "0.9.1"}, "url": "oci://registry.k8s.io/kro/charts/kro"})"));
+    EXPECT_EQ(plain["spec"],
+              json(R"({"interval": "1m0s", "ref": {"tag": "0.9.1"}, "url": "oci://registry.k8s.io/kro/charts/kro"})"));
     EXPECT_EQ(plain["apiVersion"], "source.toolkit.fluxcd.io/v1");
     EXPECT_EQ(plain["metadata"]["name"], "kro-oci-repository");
     EXPECT_EQ(plain["metadata"]["namespace"], "mcp--e4dcdd23-763a-88a9-be24-644cba203c35");
 
-    Chart const with_secret = chart_of(R"({"chartURL": "oci://registry.example/kro/charts/kro", "imagePullSecret": {"name": "pull"}})");
-    EXPECT_EQ(kro::desired_oci_repository(kS2, with_secret, "").object["spec"],
-              json(R"({"interval": "1m0s", "ref": {"tag": "0.9.1"}, "secretRef": {"name": "pull"}, "url": "oci://registry.example/kro/charts/kro"})"));
+    Chart const with_secret =
+        chart_of(R"({"chartURL": "oci://registry.example/kro/charts/kro", "imagePullSecret": {"name": "pull"}})");
+    EXPECT_EQ(
+        kro::desired_oci_repository(kS2, with_secret, "").object["spec"],
+        json(
+            R"({"interval": "1m0s", "ref": {"tag": "0.9.1"}, "secretRef": {"name": "pull"}, "url": "oci://registry.example/kro/charts/kro"})"));
 }
 
 TEST(DesiredHelmRelease, IsTheOneOfTheGoOperator) {
@@ -85,9 +89,10 @@ TEST(EveryObjectOfOurs, LeadsBackToItsTenant) {
     Chart const chart = chart_of("{}");
     Json const source = support::pull_secret("pull");
     std::string const namespace_ = kro::tenant_namespace(kS1);
-    for (auto const& object : {kro::desired_access_request(kS1).object, kro::desired_oci_repository(kS1, chart, "").object,
-                               kro::desired_helm_release(kS1, chart, "k").object, kro::copied_secret(kS1, source, {namespace_, "pull"}).object,
-                               kro::ca_secret(kS1, "pem", {namespace_, "ca"}).object, kro::ca_config_map(kS1, "pem").object}) {
+    for (auto const& object :
+         {kro::desired_access_request(kS1).object, kro::desired_oci_repository(kS1, chart, "").object,
+          kro::desired_helm_release(kS1, chart, "k").object, kro::copied_secret(kS1, source, {namespace_, "pull"}).object,
+          kro::ca_secret(kS1, "pem", {namespace_, "ca"}).object, kro::ca_config_map(kS1, "pem").object}) {
         EXPECT_EQ(kro::tenant_of(object), kS1) << base::dump_json(object);
         EXPECT_EQ(k8s::label_of(object, "openmcp.cloud/managed-by"), "kro.services.openmcp.cloud");
         EXPECT_EQ(k8s::annotation_of(object, "kro.services.openmcp.cloud/tenant"), "default/s1");
@@ -142,7 +147,8 @@ TEST(Differs, NotByTheSpellingOfANumber) {
 }
 
 TEST(ForUpdate, CarriesWhichObjectWasSeen) {
-    Json const update = kro::for_update(kro::desired_access_request(kS1), support::stored(kro::desired_access_request(kS1).object));
+    Json const update =
+        kro::for_update(kro::desired_access_request(kS1), support::stored(kro::desired_access_request(kS1).object));
     EXPECT_EQ(k8s::uid_of(update), "uid-of-kro.services.openmcp.cloud--s1--mcp");
     EXPECT_EQ(k8s::resource_version_of(update), "100");
     EXPECT_TRUE(update["spec"].contains("requestRef")) << "immutable, so always part of what is applied";

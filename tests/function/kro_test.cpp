@@ -21,8 +21,9 @@ TEST(Operation, IsWhatTheAnnotationSays) {
 }
 
 TEST(Kro, IsReadWhole) {
-    auto object = support::annotated(support::deleted(support::with_finalizer(support::stored(support::kro_named("acme", "0.9.2")))),
-                                     "kro.services.openmcp.cloud/abandon", "true");
+    auto object =
+        support::annotated(support::deleted(support::with_finalizer(support::stored(support::kro_named("acme", "0.9.2")))),
+                           "kro.services.openmcp.cloud/abandon", "true");
     object["status"]["phase"] = "Ready";
     kro::Kro const kro = kro::read_kro(object);
     EXPECT_EQ(kro.tenant, support::tenant_named("acme"));
@@ -37,7 +38,8 @@ TEST(Kro, IsReadWhole) {
 }
 
 TEST(Kro, ThatHasNothingIsEmpty) {
-    for (auto const* text : {"null", "{}", "[]", R"({"metadata": 7, "spec": [], "status": null})", R"({"spec": {"version": 1}})"}) {
+    for (auto const* text :
+         {"null", "{}", "[]", R"({"metadata": 7, "spec": [], "status": null})", R"({"spec": {"version": 1}})"}) {
         kro::Kro const kro = kro::read_kro(json(text));
         EXPECT_EQ(kro.version, "") << text;
         EXPECT_FALSE(kro.being_deleted) << text;

@@ -25,8 +25,9 @@ std::string logged(std::string_view message, Json fields, spdlog::level::level_e
 
 TEST(LogLine, IsOneJsonObject) {
     std::string const line = logged("event answered", {{"requests", 4}, {"outcome", "Done"}});
-    EXPECT_EQ(line, R"({"level":"info","time":"2026-11-30T12:00:00.000000000Z","msg":"event answered","outcome":"Done","requests":4})"
-                    "\n");
+    EXPECT_EQ(line,
+              R"({"level":"info","time":"2026-11-30T12:00:00.000000000Z","msg":"event answered","outcome":"Done","requests":4})"
+              "\n");
 }
 
 TEST(LogLine, MayHaveNoFields) { EXPECT_TRUE(base::parse_json(logged("stopped", Json::object()))); }

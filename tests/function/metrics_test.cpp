@@ -25,12 +25,16 @@ bool contains(std::string const& text, std::string_view part) { return text.find
 
 TEST(Metrics, CountEventsByTypeAndOutcome) {
     Metrics metrics;
-    metrics.event_answered("dev.knative.apiserver.resource.add", report_of(kro::Outcome::Kind::Waiting), std::chrono::milliseconds{3}, kNoon);
-    metrics.event_answered("dev.knative.apiserver.resource.add", report_of(kro::Outcome::Kind::Waiting), std::chrono::milliseconds{3}, kNoon);
+    metrics.event_answered("dev.knative.apiserver.resource.add", report_of(kro::Outcome::Kind::Waiting),
+                           std::chrono::milliseconds{3}, kNoon);
+    metrics.event_answered("dev.knative.apiserver.resource.add", report_of(kro::Outcome::Kind::Waiting),
+                           std::chrono::milliseconds{3}, kNoon);
     std::string const text = metrics.text();
-    EXPECT_TRUE(contains(text, R"(kro_function_events_total{outcome="Waiting",type="dev.knative.apiserver.resource.add"} 2)")) << text;
+    EXPECT_TRUE(contains(text, R"(kro_function_events_total{outcome="Waiting",type="dev.knative.apiserver.resource.add"} 2)"))
+        << text;
     EXPECT_TRUE(contains(text, "kro_function_event_duration_seconds_count 2")) << text;
-    EXPECT_TRUE(contains(text, "kro_function_last_event_timestamp_seconds{type=\"dev.knative.apiserver.resource.add\"} 17960")) << text;
+    EXPECT_TRUE(contains(text, "kro_function_last_event_timestamp_seconds{type=\"dev.knative.apiserver.resource.add\"} 17960"))
+        << text;
     EXPECT_TRUE(contains(text, "kro_function_api_requests_total{")) << text;
 }
 

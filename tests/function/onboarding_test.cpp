@@ -40,8 +40,10 @@ struct Onboarding {
     }
     void write_secret(std::string const& token) const {
         Json data = Json::object();
-        data["kubeconfig"] = "apiVersion: v1\nkind: Config\ncurrent-context: o\nclusters: [{name: o, cluster: {server: \"https://o.test\"}}]\n"
-                             "contexts: [{name: o, context: {cluster: o, user: u}}]\nusers: [{name: u, user: {token: " + token + "}}]\n";
+        data["kubeconfig"] =
+            "apiVersion: v1\nkind: Config\ncurrent-context: o\nclusters: [{name: o, cluster: {server: \"https://o.test\"}}]\n"
+            "contexts: [{name: o, context: {cluster: o, user: u}}]\nusers: [{name: u, user: {token: " +
+            token + "}}]\n";
         platform->put(k8s::kSecrets, support::secret(kSecret.name, "Opaque", data));
     }
     std::string refused() {
@@ -66,8 +68,10 @@ TEST(OnboardingAccess, AsksForTheClusterThenForAccessThenConnects) {
     onboarding.grant(kro::kClusterRequests);
     EXPECT_TRUE(contains(onboarding.refused(), "AccessRequest"));
     Json const access = onboarding.platform->find(kro::kAccessRequests, kKey).value();
-    EXPECT_EQ(access["spec"]["requestRef"], json(R"({"name": "kro.services.openmcp.cloud--onboarding", "namespace": "openmcp-system"})"));
-    EXPECT_EQ(access["spec"]["token"]["permissions"], json(R"([{"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}])"));
+    EXPECT_EQ(access["spec"]["requestRef"],
+              json(R"({"name": "kro.services.openmcp.cloud--onboarding", "namespace": "openmcp-system"})"));
+    EXPECT_EQ(access["spec"]["token"]["permissions"],
+              json(R"([{"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}])"));
     EXPECT_EQ(k8s::label_of(access, "openmcp.cloud/managed-by"), "kro.services.openmcp.cloud");
     EXPECT_TRUE(k8s::finalizers_of(access).empty());
 

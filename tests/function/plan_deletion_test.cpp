@@ -33,7 +33,9 @@ struct Installed : World {
                                               "values": {"imagePullSecrets": [{"name": "img"}]}})")));
         install(kro_named("acme"));
     }
-    void start_deletion() { k8s::send_one(*onboarding, k8s::remove(kro::kKros, {kAcme.namespace_, kAcme.name}, {}), support::kNever).value(); }
+    void start_deletion() {
+        k8s::send_one(*onboarding, k8s::remove(kro::kKros, {kAcme.namespace_, kAcme.name}, {}), support::kNever).value();
+    }
     void abandon() { put(support::annotated(kro(kAcme), "kro.services.openmcp.cloud/abandon", "true"), Cluster::Onboarding); }
     std::string message() const { return ready_of(kAcme).message; }
     bool is_gone() const { return kro(kAcme).is_null(); }
@@ -75,7 +77,8 @@ TEST(Deletion, GoesInTheOrderThatOrphansNothing) {
     // One platform's request list holds all of it, but for the Kro's own finalizer.
     auto const asked = world.requests(Cluster::Platform);
     auto const at = [&](Verb verb, std::string const& name) {
-        auto const found = std::find_if(asked.begin(), asked.end(), [&](auto const& one) { return one.verb == verb && one.key.name == name; });
+        auto const found =
+            std::find_if(asked.begin(), asked.end(), [&](auto const& one) { return one.verb == verb && one.key.name == name; });
         EXPECT_NE(found, asked.end()) << name;
         return found - asked.begin();
     };
@@ -133,7 +136,8 @@ TEST(Deletion, OfWhatIsHalfCreatedGoesThrough) {
         EXPECT_TRUE(world.kro(kAcme).is_null()) << state;
         EXPECT_TRUE(world.access_request_of(kAcme).is_null()) << state;
         for (auto const& request : world.requests(Cluster::Platform)) {
-            EXPECT_FALSE(request.key.name.empty() && request.verb != Verb::List && request.verb != Verb::Discover) << k8s::describe(request);
+            EXPECT_FALSE(request.key.name.empty() && request.verb != Verb::List && request.verb != Verb::Discover)
+                << k8s::describe(request);
         }
     }
 }
@@ -172,7 +176,8 @@ TEST(UserObjects, BlockTheDeletionWithTheirCount) {
     world.start_deletion();
     world.settle();
     EXPECT_EQ(world.phase_of(kAcme), "Terminating");
-    EXPECT_EQ(world.message(), "deletion blocked: waiting for 1 kro ResourceGraphDefinition(s) to be removed from the control plane");
+    EXPECT_EQ(world.message(),
+              "deletion blocked: waiting for 1 kro ResourceGraphDefinition(s) to be removed from the control plane");
     EXPECT_FALSE(k8s::is_being_deleted(world.helm_release_of(kAcme)));
     EXPECT_EQ(world.event_messages(), (std::vector<std::string>{world.message()}));
 
@@ -184,7 +189,8 @@ TEST(UserObjects, BlockTheDeletionWithTheirCount) {
 
 TEST(UserObjects, AreCountedBeyondThePage) {
     Installed world;
-    for (int i = 0; i < 1200; ++i) world.put(support::resource_graph_definition("rgd-" + std::to_string(i)), Cluster::ControlPlane);
+    for (int i = 0; i < 1200; ++i)
+        world.put(support::resource_graph_definition("rgd-" + std::to_string(i)), Cluster::ControlPlane);
     world.start_deletion();
     world.settle();
     EXPECT_TRUE(contains(world.message(), "waiting for 1200 kro ")) << world.message();
@@ -214,9 +220,11 @@ TEST_P(UserObjectsThatCannotBeListed, BlockTheDeletionWithTheCause) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, UserObjectsThatCannotBeListed,
-                         testing::Values(NotListed{"Forbidden", k8s::answer_with(403)}, NotListed{"Unauthorized", k8s::answer_with(401)},
+                         testing::Values(NotListed{"Forbidden", k8s::answer_with(403)},
+                                         NotListed{"Unauthorized", k8s::answer_with(401)},
                                          NotListed{"ServerError", k8s::answer_with(503)}, NotListed{"Timeout", k8s::timeout()},
-                                         NotListed{"Refused", k8s::connection_refused()}, NotListed{"TooMany", k8s::answer_with(429, {}, "5")},
+                                         NotListed{"Refused", k8s::connection_refused()},
+                                         NotListed{"TooMany", k8s::answer_with(429, {}, "5")},
                                          NotListed{"NotFoundThoughServed", k8s::answer_with(404, "404 page not found\n")}),
                          [](auto const& row) { return row.param.name; });
 
@@ -240,7 +248,8 @@ TEST(UserObjects, OfAKindThatIsNotInstalledAreNoneThoughTheGroupIs) {
 TEST(UserObjects, InAnotherVersionThanOursBlockTheDeletion) {
     Installed world;
     world.control_plane->stop_serving(kro::kResourceGraphDefinitions);
-    world.control_plane->serve({"kro.run", "v1", "resourcegraphdefinitions", "ResourceGraphDefinition", k8s::Resource::Scope::Cluster});
+    world.control_plane->serve(
+        {"kro.run", "v1", "resourcegraphdefinitions", "ResourceGraphDefinition", k8s::Resource::Scope::Cluster});
     world.start_deletion();
     world.settle();
     EXPECT_FALSE(world.is_gone());
@@ -311,7 +320,8 @@ TEST_P(FluxObjectsThatCannotBeLookedAt, AreNotGone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, FluxObjectsThatCannotBeLookedAt,
-                         testing::Values(NotListed{"Forbidden", k8s::answer_with(403)}, NotListed{"Unauthorized", k8s::answer_with(401)},
+                         testing::Values(NotListed{"Forbidden", k8s::answer_with(403)},
+                                         NotListed{"Unauthorized", k8s::answer_with(401)},
                                          NotListed{"ServerError", k8s::answer_with(500)}, NotListed{"Timeout", k8s::timeout()},
                                          NotListed{"Truncated", k8s::truncated()},
                                          NotListed{"NotFoundThoughServed", k8s::answer_with(404, "404 page not found\n")}),
@@ -334,7 +344,8 @@ TEST(FluxObjects, AreLeftToASuspendedHelmReleaseWithWhatToDo) {
     world.start_deletion();
     world.settle();
     EXPECT_EQ(world.ready_of(kAcme).reason, "ReconcileError");
-    EXPECT_TRUE(contains(world.message(), "flux resume helmrelease kro-helm-release -n " + kro::tenant_namespace(kAcme))) << world.message();
+    EXPECT_TRUE(contains(world.message(), "flux resume helmrelease kro-helm-release -n " + kro::tenant_namespace(kAcme)))
+        << world.message();
     EXPECT_FALSE(k8s::is_being_deleted(world.helm_release_of(kAcme)));
 
     release = world.helm_release_of(kAcme);
@@ -373,7 +384,9 @@ TEST(FluxObjects, AreDeletedByUidAlone) {
     world.start_deletion();
     world.reconcile(kAcme);
     auto const asked = world.requests(Cluster::Platform);
-    auto const removal = std::find_if(asked.begin(), asked.end(), [](auto const& one) { return one.key.name == "kro-helm-release" && one.verb == Verb::Delete; });
+    auto const removal = std::find_if(asked.begin(), asked.end(), [](auto const& one) {
+        return one.key.name == "kro-helm-release" && one.verb == Verb::Delete;
+    });
     ASSERT_NE(removal, asked.end());
     EXPECT_EQ(removal->preconditions.uid, uid);
     EXPECT_EQ(removal->preconditions.resource_version, "");
@@ -434,8 +447,9 @@ TEST(Copies, OfOthersAreLeft) {
     Installed world;
     Json const platform = world.put(support::in_namespace(support::pull_secret("theirs"), kro::tenant_namespace(kAcme)));
     Json const remote = world.put(support::in_namespace(support::pull_secret("theirs"), "kro-system"), Cluster::ControlPlane);
-    Json const labelled = world.put(support::labelled(support::in_namespace(support::pull_secret("labelled"), kro::tenant_namespace(kAcme)),
-                                                      "openmcp.cloud/managed-by", "other"));
+    Json const labelled =
+        world.put(support::labelled(support::in_namespace(support::pull_secret("labelled"), kro::tenant_namespace(kAcme)),
+                                    "openmcp.cloud/managed-by", "other"));
     world.start_deletion();
     world.settle();
     ASSERT_TRUE(world.is_gone());
@@ -493,7 +507,8 @@ TEST(AccessGivenBack, OfSomeoneElseIsLeftAlone) {
     world.stand_in.reset();
     world.put(support::provider_config());
     world.put(support::deleted(support::with_finalizer(kro_named("acme"))), Cluster::Onboarding);
-    Json const before = world.put(support::labelled(support::granted(support::access_request(kAcme)), "openmcp.cloud/managed-by", "other"));
+    Json const before =
+        world.put(support::labelled(support::granted(support::access_request(kAcme)), "openmcp.cloud/managed-by", "other"));
     world.reconcile(kAcme);
     EXPECT_TRUE(world.kro(kAcme).is_null());
     EXPECT_EQ(world.access_request_of(kAcme), before);

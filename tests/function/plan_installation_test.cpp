@@ -27,7 +27,8 @@ bool contains(std::string const& text, std::string_view part) { return text.find
 
 /// A tenant whose access is granted, with nothing of Flux yet and nobody who would make it ready.
 struct Granted : World {
-    explicit Granted(Json kro = kro_named("acme"), Json config = support::provider_config(), k8s::MemoryOptions const& options = {})
+    explicit Granted(Json kro = kro_named("acme"), Json config = support::provider_config(),
+                     k8s::MemoryOptions const& options = {})
         : World(options) {
         stand_in.reset();
         put(std::move(config));
@@ -203,7 +204,8 @@ TEST(Version, ThatIsNoLongerOnOfferDoesNotHoldUpADeletion) {
 }
 
 TEST(UnusableChartUrl, ThatCannotBeUsedIsToldBeforeAnythingOfFluxIsWritten) {
-    for (auto const* url : {"oci://registry.test:5000", "oci://registry.test/charts/kro:0.9.1", "https://registry.test/charts/kro"}) {
+    for (auto const* url :
+         {"oci://registry.test:5000", "oci://registry.test/charts/kro:0.9.1", "https://registry.test/charts/kro"}) {
         Granted world{kro_named("acme"), config_with(R"({"chartURL": ")" + std::string{url} + R"("})")};
         world.reconcile(kAcme);
         EXPECT_EQ(world.ready_of(kAcme).reason, "ReconcileError");
@@ -278,12 +280,14 @@ TEST_P(AccessThatIsNotThere, IsWaitedForWithoutAHelmRelease) {
 
 INSTANTIATE_TEST_SUITE_P(
     , AccessThatIsNotThere,
-    testing::Values(Unfinished{"WithoutStatus", [](Json& request, Json&) { request.erase("status"); }, "Waiting for access to the control plane"},
+    testing::Values(Unfinished{"WithoutStatus", [](Json& request, Json&) { request.erase("status"); },
+                               "Waiting for access to the control plane"},
                     Unfinished{"Pending", [](Json& request, Json&) { request["status"]["phase"] = "Pending"; },
                                "Waiting for access to the control plane"},
                     Unfinished{"GrantedForAnOlderGeneration", [](Json& request, Json&) { request["metadata"]["generation"] = 2; },
                                "Waiting for access to the control plane"},
-                    Unfinished{"GrantedWithoutASecretsName", [](Json& request, Json&) { request["status"].erase("secretRef"); }, "names no secret"},
+                    Unfinished{"GrantedWithoutASecretsName", [](Json& request, Json&) { request["status"].erase("secretRef"); },
+                               "names no secret"},
                     Unfinished{"GrantedButTheSecretIsNotThereYet", [](Json&, Json& secret) { secret = nullptr; },
                                "kro.services.openmcp.cloud--acme--mcp.kubeconfig is not there yet"},
                     Unfinished{"SecretWithoutTheKey", [](Json&, Json& secret) { secret["data"] = json(R"({"other": "eA=="})"); },
@@ -351,7 +355,8 @@ TEST(Access, WithOtherRolesGetsOurs) {
     request["spec"]["token"]["roleRefs"][0]["name"] = "view";
     world.put(request);
     world.reconcile(kAcme);
-    EXPECT_EQ(world.access_request_of(kAcme)["spec"]["token"]["roleRefs"], json(R"([{"kind": "ClusterRole", "name": "cluster-admin"}])"));
+    EXPECT_EQ(world.access_request_of(kAcme)["spec"]["token"]["roleRefs"],
+              json(R"([{"kind": "ClusterRole", "name": "cluster-admin"}])"));
 }
 
 TEST(Access, KeepsWhatThePlatformSetsOnIt) {
@@ -372,7 +377,8 @@ TEST(Access, KeepsWhatThePlatformSetsOnIt) {
 TEST(Access, ThatIsBeingGivenBackIsAskedForAnewWhenItIsGone) {
     World world;
     world.put_kro(support::with_finalizer(kro_named("acme")));
-    Json const before = world.put(support::with_finalizer(support::deleted(support::granted(support::access_request(kAcme))), "provider/x"));
+    Json const before =
+        world.put(support::with_finalizer(support::deleted(support::granted(support::access_request(kAcme))), "provider/x"));
     EXPECT_EQ(world.reconcile(kAcme).outcome.kind, Outcome::Kind::Waiting);
     EXPECT_EQ(world.access_request_of(kAcme), before) << "never renewed";
     world.platform->erase(kro::kAccessRequests, support::access_request_key(kAcme));
@@ -383,10 +389,12 @@ TEST(Access, ThatIsBeingGivenBackIsAskedForAnewWhenItIsGone) {
 TEST(Kubeconfig, ThatWouldRunACommandIsRefusedByItsField) {
     Granted world;
     Json data = Json::object();
-    data["kubeconfig"] = "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: \"https://a.test\"}}]\n"
-                         "contexts: [{name: a, context: {cluster: a, user: a}}]\n"
-                         "users: [{name: a, user: {exec: {command: /bin/sh, apiVersion: client.authentication.k8s.io/v1}}}]\n";
-    world.put(support::in_namespace(support::secret(support::kubeconfig_key(kAcme).name, "Opaque", data), kro::tenant_namespace(kAcme)));
+    data["kubeconfig"] =
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: \"https://a.test\"}}]\n"
+        "contexts: [{name: a, context: {cluster: a, user: a}}]\n"
+        "users: [{name: a, user: {exec: {command: /bin/sh, apiVersion: client.authentication.k8s.io/v1}}}]\n";
+    world.put(support::in_namespace(support::secret(support::kubeconfig_key(kAcme).name, "Opaque", data),
+                                    kro::tenant_namespace(kAcme)));
     world.reconcile(kAcme);
     EXPECT_EQ(world.ready_of(kAcme).reason, "ReconcileError");
     EXPECT_TRUE(contains(world.ready_of(kAcme).message, "exec")) << world.ready_of(kAcme).message;
@@ -395,7 +403,8 @@ TEST(Kubeconfig, ThatWouldRunACommandIsRefusedByItsField) {
 
 TEST(Namespace, OfOthersKeepsItsLabels) {
     World world;
-    Json namespace_ = json(R"({"apiVersion": "v1", "kind": "Namespace", "metadata": {"labels": {"foreign": "yes"}, "annotations": {"a": "b"}}})");
+    Json namespace_ = json(
+        R"({"apiVersion": "v1", "kind": "Namespace", "metadata": {"labels": {"foreign": "yes"}, "annotations": {"a": "b"}}})");
     namespace_["metadata"]["name"] = kro::tenant_namespace(kAcme);
     world.put(namespace_);
     world.install(kro_named("acme"));
@@ -456,7 +465,8 @@ TEST(PullSecret, ThatIsRotatedIsCopiedAnew) {
     world.reconcile(kAcme);
     world.put(support::pull_secret("pull", "new.test"));
     world.reconcile(kAcme);
-    EXPECT_EQ(world.object(k8s::kSecrets, support::copy_key(kAcme, "pull"))["data"], support::pull_secret("pull", "new.test")["data"]);
+    EXPECT_EQ(world.object(k8s::kSecrets, support::copy_key(kAcme, "pull"))["data"],
+              support::pull_secret("pull", "new.test")["data"]);
 }
 
 struct BadSource {
@@ -486,10 +496,12 @@ TEST_P(UnusablePullSecret, IsToldAndNotCopied) {
 
 INSTANTIATE_TEST_SUITE_P(
     , UnusablePullSecret,
-    testing::Values(BadSource{"ThatIsMissing", std::nullopt},
-                    BadSource{"OfTheOldType", support::secret("pull", "kubernetes.io/dockercfg", json(R"({".dockercfg": "{}"})"))},
-                    BadSource{"OfTheTypeOpaque", support::secret("pull", "Opaque", json(R"({".dockerconfigjson": "{\"auths\": {}}"})"))},
-                    BadSource{"ThatIsNoJson", support::secret("pull", "kubernetes.io/dockerconfigjson", json(R"({".dockerconfigjson": "s3cr3t"})"))}),
+    testing::Values(
+        BadSource{"ThatIsMissing", std::nullopt},
+        BadSource{"OfTheOldType", support::secret("pull", "kubernetes.io/dockercfg", json(R"({".dockercfg": "{}"})"))},
+        BadSource{"OfTheTypeOpaque", support::secret("pull", "Opaque", json(R"({".dockerconfigjson": "{\"auths\": {}}"})"))},
+        BadSource{"ThatIsNoJson",
+                  support::secret("pull", "kubernetes.io/dockerconfigjson", json(R"({".dockerconfigjson": "s3cr3t"})"))}),
     [](auto const& row) { return row.param.name; });
 
 TEST(PullSecret, ThatIsNoLongerSetIsRemovedWithItsReference) {
@@ -537,14 +549,16 @@ TEST(Copy, OfOthersThatSaysTheSameIsUsedAndLeft) {
 }
 
 TEST(Copy, OfOthersThatSaysSomethingElseIsToldAndLeft) {
-    for (auto const& other : {support::pull_secret("pull", "other.test"), support::secret("pull", "Opaque", json(R"({"a": "b"})"))}) {
+    for (auto const& other :
+         {support::pull_secret("pull", "other.test"), support::secret("pull", "Opaque", json(R"({"a": "b"})"))}) {
         Granted world{kro_named("acme"), config_with(kWithPullSecret)};
         world.put(support::pull_secret("pull"));
         Json const before = world.put(foreign_copy(other));
         world.reconcile(kAcme);
         EXPECT_EQ(world.object(k8s::kSecrets, support::copy_key(kAcme, "pull")), before);
         EXPECT_EQ(world.ready_of(kAcme).reason, "ReconcileError");
-        EXPECT_TRUE(contains(world.ready_of(kAcme).message, kro::tenant_namespace(kAcme) + "/pull")) << world.ready_of(kAcme).message;
+        EXPECT_TRUE(contains(world.ready_of(kAcme).message, kro::tenant_namespace(kAcme) + "/pull"))
+            << world.ready_of(kAcme).message;
     }
 }
 
@@ -606,7 +620,8 @@ TEST(FluxObject, ThatIsBeingDeletedIsMadeAnewWhenItIsGone) {
     World world;
     world.install(kro_named("acme"));
     world.platform->hold_deletion_of(kro::kHelmReleases);
-    k8s::send_one(*world.platform, k8s::remove(kro::kHelmReleases, support::helm_release_key(kAcme), {}), support::kNever).value();
+    k8s::send_one(*world.platform, k8s::remove(kro::kHelmReleases, support::helm_release_key(kAcme), {}), support::kNever)
+        .value();
     Report const report = world.reconcile(kAcme);
     EXPECT_EQ(report.outcome.kind, Outcome::Kind::Waiting);
     EXPECT_TRUE(contains(world.ready_of(kAcme).message, "kro-helm-release is being deleted")) << world.ready_of(kAcme).message;
@@ -688,7 +703,8 @@ TEST(ImagePullSecrets, OfOthersAreUsedWhereTheySayTheSame) {
 
 TEST(ImagePullSecrets, OfOthersThatSaySomethingElseAreToldAndLeft) {
     WithImageSecrets world;
-    Json const before = world.put(support::in_namespace(support::pull_secret("img", "other.test"), "kro-system"), Cluster::ControlPlane);
+    Json const before =
+        world.put(support::in_namespace(support::pull_secret("img", "other.test"), "kro-system"), Cluster::ControlPlane);
     world.reconcile(kAcme);
     EXPECT_EQ(world.remote("img"), before);
     EXPECT_TRUE(contains(world.ready_of(kAcme).message, "kro-system/img on the control plane")) << world.ready_of(kAcme).message;
@@ -698,7 +714,8 @@ TEST(ImagePullSecrets, ThatAreMissingAreToldWithTheirPlace) {
     WithImageSecrets world;
     world.platform->erase(k8s::kSecrets, {"openmcp-system", "img"});
     EXPECT_EQ(world.reconcile(kAcme).outcome.kind, Outcome::Kind::Waiting);
-    EXPECT_TRUE(contains(world.ready_of(kAcme).message, "pull secret img does not exist in namespace openmcp-system")) << world.ready_of(kAcme).message;
+    EXPECT_TRUE(contains(world.ready_of(kAcme).message, "pull secret img does not exist in namespace openmcp-system"))
+        << world.ready_of(kAcme).message;
 }
 
 TEST(ImagePullSecrets, OfAnotherFormAreToldWithTheForm) {
@@ -753,7 +770,8 @@ TEST(HelmRelease, IsLikeTheOneThatTheGoOperatorWrites) {
 }
 
 TEST(HelmRelease, GetsEveryNumberWithTheBytesThatWereRead) {
-    std::string const values = R"({"a":9007199254740993,"b":18446744073709551616,"c":1e3,"d":1.0,"e":-0,"f":0.1,"g":1E+2,"h":123456789012345678901234567890})";
+    std::string const values =
+        R"({"a":9007199254740993,"b":18446744073709551616,"c":1e3,"d":1.0,"e":-0,"f":0.1,"g":1E+2,"h":123456789012345678901234567890})";
     Granted world{kro_named("acme"), config_with(R"({"values": )" + values + "}"), {.respell_numbers = true}};
     // What an API server re-spells when it stores the ProviderConfig is not ours to mend: the numbers are put as they are.
     Granted exact{kro_named("acme"), config_with(R"({"values": )" + values + "}")};
@@ -796,15 +814,18 @@ TEST(HelmRelease, LosesValuesThatWereTakenOut) {
 TEST(HelmRelease, GetsNumbersThatAreTooLargeForADouble) {
     Granted world{kro_named("acme"), config_with(R"({"values": {"big": 1e400, "small": 4.9e-324, "negative": -1e400}})")};
     world.reconcile(kAcme);
-    EXPECT_EQ(base::dump_json(world.helm_release_of(kAcme)["spec"]["values"]), R"({"big":1e400,"negative":-1e400,"small":4.9e-324})");
+    EXPECT_EQ(base::dump_json(world.helm_release_of(kAcme)["spec"]["values"]),
+              R"({"big":1e400,"negative":-1e400,"small":4.9e-324})");
     EXPECT_EQ(world.reconcile(kAcme).writes, 0U);
 }
 
 TEST(HelmRelease, KeepsFieldsOfOthersThatWeDoNotSet) {
     Granted world;
     world.reconcile(kAcme);
-    k8s::send_one(*world.platform, k8s::merge_patch(kro::kHelmReleases, support::helm_release_key(kAcme), json(R"({"spec": {"suspend": true}})"), "user"),
-                  support::kNever)
+    k8s::send_one(
+        *world.platform,
+        k8s::merge_patch(kro::kHelmReleases, support::helm_release_key(kAcme), json(R"({"spec": {"suspend": true}})"), "user"),
+        support::kNever)
         .value();
     world.put(config_with(R"({"values": {"a": 1}})"));
     world.reconcile(kAcme);
@@ -857,7 +878,8 @@ TEST(Status, HasTheMessageOfAFluxObjectThatFailed) {
     Granted world;
     world.reconcile(kAcme);
     world.put(support::ready(world.oci_repository_of(kAcme)));
-    world.put(support::not_ready(world.helm_release_of(kAcme), "InstallFailed", "Helm install failed: context deadline exceeded"));
+    world.put(
+        support::not_ready(world.helm_release_of(kAcme), "InstallFailed", "Helm install failed: context deadline exceeded"));
     world.reconcile(kAcme, kro::About::FluxObject);
     EXPECT_EQ(world.phase_of(kAcme), "Progressing");
     EXPECT_EQ(world.status_of(kAcme)["resources"][0]["phase"], "Ready");
@@ -922,7 +944,8 @@ TEST(Status, TurnsBackFromReadyWhenFluxFails) {
 TEST(Status, HasOneReadyConditionWhateverHappensAndLeavesThoseOfOthers) {
     World world;
     world.put(kro_named("acme"), Cluster::Onboarding);
-    Json audited = json(R"({"apiVersion": "kro.services.openmcp.cloud/v1alpha1", "kind": "Kro", "metadata": {"name": "acme", "namespace": "project-a--ws-b"},
+    Json audited = json(
+        R"({"apiVersion": "kro.services.openmcp.cloud/v1alpha1", "kind": "Kro", "metadata": {"name": "acme", "namespace": "project-a--ws-b"},
         "status": {"conditions": [{"type": "Audited", "status": "True", "reason": "Fine", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})");
     k8s::send_one(*world.onboarding, k8s::apply_status(kro::kKros, audited, "auditor"), support::kNever).value();
     auto const types = [&] {
@@ -1029,7 +1052,8 @@ TEST(Takeover, RemovesLeftoverValues) {
     LeftByTheGoOperator world;
     create_as(world, support::oci_repository(kAcme));
     Json release = support::helm_release(kAcme);
-    release["spec"]["values"] = json(R"({"replicaCount": 2, "image": {"tag": "v1", "repository": "r"}, "empty": {}, "list": [1, null]})");
+    release["spec"]["values"] =
+        json(R"({"replicaCount": 2, "image": {"tag": "v1", "repository": "r"}, "empty": {}, "list": [1, null]})");
     create_as(world, release);
     world.put(config_with(R"({"values": {"image": {"tag": "v2"}}})"));
     world.reconcile_until_quiet();

@@ -127,7 +127,8 @@ TEST(KubeconfigTarget, IsWhatTheAccessRequestSays) {
     observed.seen[kAccess] = found(support::access_request(kAcme));
     EXPECT_FALSE(kro::kubeconfig_target(observed));
     observed.seen[kAccess] = found(support::granted(support::access_request(kAcme)));
-    EXPECT_EQ(kro::kubeconfig_target(observed)->key, (k8s::ObjectKey{kro::tenant_namespace(kAcme), kro::request_name(kAcme) + ".kubeconfig"}));
+    EXPECT_EQ(kro::kubeconfig_target(observed)->key,
+              (k8s::ObjectKey{kro::tenant_namespace(kAcme), kro::request_name(kAcme) + ".kubeconfig"}));
 }
 
 TEST(KubeconfigText, IsTakenFromItsKeyOrRefusedByIt) {

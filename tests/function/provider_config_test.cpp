@@ -10,7 +10,9 @@ using kro::Chart;
 using kro::ProviderConfig;
 using support::json;
 
-ProviderConfig config_of(std::string_view spec) { return kro::read_provider_config(support::provider_config(json(spec))).value(); }
+ProviderConfig config_of(std::string_view spec) {
+    return kro::read_provider_config(support::provider_config(json(spec))).value();
+}
 
 TEST(ProviderConfig, HasDefaultsForAllThatIsLeftOut) {
     for (auto const* spec : {"{}", R"({"chartURL": ""})", R"({"chartURL": null, "pollInterval": null})"}) {
@@ -27,12 +29,14 @@ TEST(ProviderConfig, HasDefaultsForAllThatIsLeftOut) {
 
 TEST(ProviderConfig, HandsTheValuesOnUntouched) {
     // Every number with the bytes that it was written with.
-    std::string const values = R"({"a":9007199254740993,"b":18446744073709551616,"c":1e3,"d":1.0,"e":-0,"empty":{},"f":0.1,"g":1E+2,)"
-                               R"("h":123456789012345678901234567890,"i":1e400,"list":[],"null":null,"u":"\ud83d\ude00 é"})";
+    std::string const values =
+        R"({"a":9007199254740993,"b":18446744073709551616,"c":1e3,"d":1.0,"e":-0,"empty":{},"f":0.1,"g":1E+2,)"
+        R"("h":123456789012345678901234567890,"i":1e400,"list":[],"null":null,"u":"\ud83d\ude00 é"})";
     ProviderConfig const config = config_of(R"({"values": )" + values + "}");
     Chart const chart = kro::chart_for(config, "0.9.1").value();
-    std::string const expected = R"({"a":9007199254740993,"b":18446744073709551616,"c":1e3,"d":1.0,"e":-0,"empty":{},"f":0.1,"g":1E+2,)"
-                                 "\"h\":123456789012345678901234567890,\"i\":1e400,\"list\":[],\"null\":null,\"u\":\"\xF0\x9F\x98\x80 é\"}";
+    std::string const expected =
+        R"({"a":9007199254740993,"b":18446744073709551616,"c":1e3,"d":1.0,"e":-0,"empty":{},"f":0.1,"g":1E+2,)"
+        "\"h\":123456789012345678901234567890,\"i\":1e400,\"list\":[],\"null\":null,\"u\":\"\xF0\x9F\x98\x80 é\"}";
     EXPECT_EQ(base::dump_json(chart.values), expected);
 }
 
@@ -56,17 +60,18 @@ TEST_P(FaultyProviderConfig, IsRefusedByItsField) {
     EXPECT_NE(config.error().find(GetParam().named), std::string::npos) << config.error();
 }
 
-INSTANTIATE_TEST_SUITE_P(, FaultyProviderConfig,
-                         testing::Values(Fault{"ChartUrlNoText", R"({"chartURL": 7})", "spec.chartURL"},
-                                         Fault{"ValuesAList", R"({"values": [1]})", "spec.values"},
-                                         Fault{"ValuesAText", R"({"values": "a: 1"})", "spec.values"},
-                                         Fault{"PullSecretNameNoText", R"({"imagePullSecret": {"name": 1}})", "spec.imagePullSecret.name"},
-                                         Fault{"CaBundleWithoutKey", R"({"caBundleRef": {"name": "ca"}})", "spec.caBundleRef"},
-                                         Fault{"VersionsNoList", R"({"versions": {}})", "spec.versions"},
-                                         Fault{"OfferWithoutVersion", R"({"versions": [{"chartVersion": "1"}]})", "spec.versions[0].version"},
-                                         Fault{"OfferedValuesNoObject", R"({"versions": [{"version": "1", "helmValues": 1}]})",
-                                               "spec.versions[0].helmValues"}),
-                         [](auto const& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    , FaultyProviderConfig,
+    testing::Values(Fault{"ChartUrlNoText", R"({"chartURL": 7})", "spec.chartURL"},
+                    Fault{"ValuesAList", R"({"values": [1]})", "spec.values"},
+                    Fault{"ValuesAText", R"({"values": "a: 1"})", "spec.values"},
+                    Fault{"PullSecretNameNoText", R"({"imagePullSecret": {"name": 1}})", "spec.imagePullSecret.name"},
+                    Fault{"CaBundleWithoutKey", R"({"caBundleRef": {"name": "ca"}})", "spec.caBundleRef"},
+                    Fault{"VersionsNoList", R"({"versions": {}})", "spec.versions"},
+                    Fault{"OfferWithoutVersion", R"({"versions": [{"chartVersion": "1"}]})", "spec.versions[0].version"},
+                    Fault{"OfferedValuesNoObject", R"({"versions": [{"version": "1", "helmValues": 1}]})",
+                          "spec.versions[0].helmValues"}),
+    [](auto const& row) { return row.param.name; });
 
 TEST(PollInterval, IsReadAsAGoDuration) {
     EXPECT_EQ(kro::poll_interval_of(config_of(R"({"pollInterval": "1h30m"})")).value(), std::chrono::minutes{90});
@@ -78,7 +83,8 @@ TEST(PollInterval, IsRefusedWhereItIsNoDurationOfASecondOrMore) {
     for (auto const* text : {"1d", "5", "-5m", "0", "", " 1m", "1m ", "1M", "999999999999h", "999ms"}) {
         auto const interval = kro::poll_interval_of(config_of(R"({"pollInterval": ")" + std::string{text} + R"("})"));
         ASSERT_FALSE(interval) << text;
-        EXPECT_NE(interval.error().find("spec.pollInterval \"" + std::string{text} + "\""), std::string::npos) << interval.error();
+        EXPECT_NE(interval.error().find("spec.pollInterval \"" + std::string{text} + "\""), std::string::npos)
+            << interval.error();
     }
 }
 
@@ -141,7 +147,8 @@ TEST(ImagePullSecrets, MayBeLeftOut) {
 }
 
 TEST(ImagePullSecrets, ThatAreNotOfTheFormAreRefusedWithTheForm) {
-    for (auto const* secrets : {R"("pull")", R"(["pull"])", R"([{"secret": "a"}])", R"([{"name": ""}])", R"([{"name": 1}])", "[null]", "{}"}) {
+    for (auto const* secrets :
+         {R"("pull")", R"(["pull"])", R"([{"secret": "a"}])", R"([{"name": ""}])", R"([{"name": 1}])", "[null]", "{}"}) {
         auto const chart = kro::chart_for(config_of(R"({"values": {"imagePullSecrets": )" + std::string{secrets} + "}}"), "1");
         ASSERT_FALSE(chart) << secrets;
         EXPECT_NE(chart.error().find("{name: <secret>}"), std::string::npos) << chart.error();

@@ -36,7 +36,8 @@ struct Row {
 class FaultyPullSecret : public testing::TestWithParam<Row> {};
 
 TEST_P(FaultyPullSecret, IsNamedWithWhatIsExpected) {
-    auto const fault = kro::pull_secret_fault(secret("pull", GetParam().type, json(GetParam().data)), PullSecretTypes::DockerConfigJson);
+    auto const fault =
+        kro::pull_secret_fault(secret("pull", GetParam().type, json(GetParam().data)), PullSecretTypes::DockerConfigJson);
     ASSERT_TRUE(fault);
     EXPECT_NE(fault->find("openmcp-system/pull"), std::string::npos) << *fault;
     EXPECT_NE(fault->find(kNew), std::string::npos) << *fault;

@@ -207,13 +207,16 @@ TEST(Conflict, WithAnotherFinalizerWhileOursIsSetKeepsBoth) {
     World world;
     world.put_kro(kro_named("acme"));
     world.onboarding->before(k8s::on(Verb::MergePatch, kro::kKros), [](k8s::MemoryApi& api) {
-        k8s::send_one(api, k8s::merge_patch(kro::kKros, {kAcme.namespace_, kAcme.name}, json(R"({"metadata": {"finalizers": ["other/x"]}})"), "other"),
+        k8s::send_one(api,
+                      k8s::merge_patch(kro::kKros, {kAcme.namespace_, kAcme.name},
+                                       json(R"({"metadata": {"finalizers": ["other/x"]}})"), "other"),
                       support::kNever)
             .value();
     });
     Report const report = world.reconcile(kAcme);
     EXPECT_EQ(report.outcome.kind, Outcome::Kind::Waiting);
-    EXPECT_EQ(k8s::finalizers_of(world.kro(kAcme)), (std::vector<std::string>{"other/x", "kro.services.openmcp.cloud/finalizer"}));
+    EXPECT_EQ(k8s::finalizers_of(world.kro(kAcme)),
+              (std::vector<std::string>{"other/x", "kro.services.openmcp.cloud/finalizer"}));
 }
 
 TEST(Conflict, WithAnotherFinalizerWhileOursIsTakenOffKeepsTheOther) {
@@ -243,9 +246,8 @@ TEST(Conflict, OfAnApplyWithAnObjectThatWasDeletedMeanwhileMakesItAnewFromAFresh
     World world;
     world.install(kro_named("acme"));
     world.put(support::provider_config(json(R"({"values": {"a": 1}})")));
-    world.platform->before(k8s::on(Verb::Apply, kro::kHelmReleases), [](k8s::MemoryApi& api) {
-        api.erase(kro::kHelmReleases, support::helm_release_key(kAcme));
-    });
+    world.platform->before(k8s::on(Verb::Apply, kro::kHelmReleases),
+                           [](k8s::MemoryApi& api) { api.erase(kro::kHelmReleases, support::helm_release_key(kAcme)); });
     Report const report = world.reconcile(kAcme);
     EXPECT_NE(report.outcome.kind, Outcome::Kind::Retry) << report.outcome.why;
     EXPECT_EQ(world.helm_release_of(kAcme)["spec"]["values"], json(R"({"a": 1})"));
@@ -272,7 +274,8 @@ TEST(Race, OfTwoProcessesEndsAsOneWould) {
     }
     auto const spec = [](World const& world) {
         return base::dump_json({world.access_request_of(kAcme)["spec"], world.oci_repository_of(kAcme)["spec"],
-                                world.helm_release_of(kAcme)["spec"], world.kro(kAcme)["metadata"]["finalizers"], world.status_of(kAcme)["phase"]});
+                                world.helm_release_of(kAcme)["spec"], world.kro(kAcme)["metadata"]["finalizers"],
+                                world.status_of(kAcme)["phase"]});
     };
     EXPECT_EQ(spec(both), spec(one));
 }
@@ -297,7 +300,8 @@ TEST(EveryWrite, IsAnApplyOrHasAPrecondition) {
     World world;
     world.put(support::pull_secret("pull"));
     world.put(support::pull_secret("img"));
-    world.put(support::provider_config(json(R"({"imagePullSecret": {"name": "pull"}, "values": {"imagePullSecrets": [{"name": "img"}]}})")));
+    world.put(support::provider_config(
+        json(R"({"imagePullSecret": {"name": "pull"}, "values": {"imagePullSecrets": [{"name": "img"}]}})")));
     world.put_kro(kro_named("acme"));
     world.settle();
     world.put(support::provider_config());
@@ -363,17 +367,38 @@ TEST_P(FailedRequest, IsToldToTheTenant) {
 
 INSTANTIATE_TEST_SUITE_P(
     , FailedRequest,
-    testing::Values(Fault{"ReadOfTheAccessRequest", Cluster::Platform, k8s::on(Verb::Get, kro::kAccessRequests), k8s::answer_with(500),
-                          {"platform cluster", "get accessrequests", "500", "tried again"}, Outcome::Kind::Retry},
-                    Fault{"ReadOfTheProviderConfig", Cluster::Platform, k8s::on(Verb::Get, kro::kProviderConfigs), k8s::answer_with(403),
-                          {"platform cluster", "get providerconfigs", "403", "grant this right"}, Outcome::Kind::Waiting},
-                    Fault{"NewNamespace", Cluster::Platform, k8s::on(Verb::Create, k8s::kNamespaces), k8s::answer_with(500),
-                          {"platform cluster", "create namespaces", "500"}, Outcome::Kind::Retry},
-                    Fault{"NewAccessRequest", Cluster::Platform, k8s::on(Verb::Apply, kro::kAccessRequests), k8s::timeout(),
-                          {"platform cluster", "apply accessrequests"}, Outcome::Kind::Retry},
-                    Fault{"FinalizerDeniedByAWebhook", Cluster::Onboarding, k8s::on(Verb::MergePatch, kro::kKros),
-                          k8s::answer_with(403, R"({"kind": "Status", "message": "admission webhook \"no.test\" denied the request: no", "code": 403})"),
-                          {"onboarding cluster", "patch kros", "no.test"}, Outcome::Kind::Waiting}),
+    testing::Values(
+        Fault{"ReadOfTheAccessRequest",
+              Cluster::Platform,
+              k8s::on(Verb::Get, kro::kAccessRequests),
+              k8s::answer_with(500),
+              {"platform cluster", "get accessrequests", "500", "tried again"},
+              Outcome::Kind::Retry},
+        Fault{"ReadOfTheProviderConfig",
+              Cluster::Platform,
+              k8s::on(Verb::Get, kro::kProviderConfigs),
+              k8s::answer_with(403),
+              {"platform cluster", "get providerconfigs", "403", "grant this right"},
+              Outcome::Kind::Waiting},
+        Fault{"NewNamespace",
+              Cluster::Platform,
+              k8s::on(Verb::Create, k8s::kNamespaces),
+              k8s::answer_with(500),
+              {"platform cluster", "create namespaces", "500"},
+              Outcome::Kind::Retry},
+        Fault{"NewAccessRequest",
+              Cluster::Platform,
+              k8s::on(Verb::Apply, kro::kAccessRequests),
+              k8s::timeout(),
+              {"platform cluster", "apply accessrequests"},
+              Outcome::Kind::Retry},
+        Fault{"FinalizerDeniedByAWebhook",
+              Cluster::Onboarding,
+              k8s::on(Verb::MergePatch, kro::kKros),
+              k8s::answer_with(
+                  403, R"({"kind": "Status", "message": "admission webhook \"no.test\" denied the request: no", "code": 403})"),
+              {"onboarding cluster", "patch kros", "no.test"},
+              Outcome::Kind::Waiting}),
     [](auto const& row) { return row.param.name; });
 
 TEST(Failure, OfTheStatusItselfAsksTheSenderToTryAgain) {
@@ -419,7 +444,9 @@ TEST(Throttling, IsPassedOnToTheSenderWithoutAnotherRequest) {
 TEST(KroThatDisappears, BetweenReadAndStatusIsASuccess) {
     World world;
     world.put_kro(support::with_finalizer(kro_named("acme")));
-    world.onboarding->before(k8s::on(Verb::Apply, kro::kKros), [](k8s::MemoryApi& api) { api.erase(kro::kKros, {kAcme.namespace_, kAcme.name}); });
+    world.onboarding->before(k8s::on(Verb::Apply, kro::kKros), [](k8s::MemoryApi& api) {
+        api.erase(kro::kKros, {kAcme.namespace_, kAcme.name});
+    });
     EXPECT_EQ(world.reconcile(kAcme).outcome.kind, Outcome::Kind::Done);
     EXPECT_TRUE(world.kro(kAcme).is_null()) << "the status must not make it anew";
 }
@@ -427,8 +454,9 @@ TEST(KroThatDisappears, BetweenReadAndStatusIsASuccess) {
 TEST(KroThatDisappears, BeforeOurFinalizerIsOffIsASuccess) {
     World world;
     world.put(support::deleted(support::with_finalizer(kro_named("acme"))), Cluster::Onboarding);
-    world.onboarding->before(k8s::on(Verb::MergePatch, kro::kKros),
-                             [](k8s::MemoryApi& api) { api.erase(kro::kKros, {kAcme.namespace_, kAcme.name}); });
+    world.onboarding->before(k8s::on(Verb::MergePatch, kro::kKros), [](k8s::MemoryApi& api) {
+        api.erase(kro::kKros, {kAcme.namespace_, kAcme.name});
+    });
     EXPECT_EQ(world.reconcile(kAcme).outcome.kind, Outcome::Kind::Done);
 }
 

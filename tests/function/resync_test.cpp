@@ -41,8 +41,9 @@ TEST(AllTenants, GoOnWhereTheTokenHasExpired) {
         World world;
         put_kros(world, 1200);
         bool expired = false;
-        world.onboarding->before([&](k8s::Request const& request) { return !request.continue_token.empty() && !std::exchange(expired, true); },
-                                 [expiry](k8s::MemoryApi& api) { api.expire_continue_tokens(expiry); });
+        world.onboarding->before(
+            [&](k8s::Request const& request) { return !request.continue_token.empty() && !std::exchange(expired, true); },
+            [expiry](k8s::MemoryApi& api) { api.expire_continue_tokens(expiry); });
         Report report;
         auto const tenants = kro::all_tenants(world.clusters, kNever, report);
         ASSERT_TRUE(tenants) << tenants.error().message;
@@ -53,7 +54,8 @@ TEST(AllTenants, GoOnWhereTheTokenHasExpired) {
 TEST(AllTenants, GiveUpWhereEveryTokenExpires) {
     World world;
     put_kros(world, 600);
-    world.onboarding->fail_when([](k8s::Request const& request) { return !request.continue_token.empty(); }, k8s::answer_with(410), 1000);
+    world.onboarding->fail_when([](k8s::Request const& request) { return !request.continue_token.empty(); },
+                                k8s::answer_with(410), 1000);
     Report report;
     auto const tenants = kro::all_tenants(world.clusters, kNever, report);
     ASSERT_FALSE(tenants);

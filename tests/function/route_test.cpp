@@ -18,7 +18,12 @@ using kro::Route;
 kro::Tenant const kAcme = support::tenant_named("acme");
 
 ObjectEvent about(Json const& object, ObjectEvent::Change change = ObjectEvent::Change::Updated) {
-    return {change, base::text_of(object["apiVersion"]), base::text_of(object["kind"]), k8s::namespace_of(object), k8s::name_of(object), object};
+    return {change,
+            base::text_of(object["apiVersion"]),
+            base::text_of(object["kind"]),
+            k8s::namespace_of(object),
+            k8s::name_of(object),
+            object};
 }
 
 Route routed(events::Meaning const& meaning) { return kro::route(meaning, {.name = "kro", .namespace_ = "openmcp-system"}); }
@@ -42,7 +47,8 @@ TEST(Route, OfAKroInAnyVersionAndWithoutItsContentsIsItsTenant) {
 }
 
 TEST(Route, OfADeletedObjectIsAlwaysNews) {
-    auto const route = std::get<ForTenant>(routed(about(support::stored(support::kro_named("acme")), ObjectEvent::Change::Deleted)));
+    auto const route =
+        std::get<ForTenant>(routed(about(support::stored(support::kro_named("acme")), ObjectEvent::Change::Deleted)));
     EXPECT_EQ(route.resource_version, "");
 }
 
@@ -52,7 +58,9 @@ TEST(Route, OfAKroOfAnotherGroupIsNobody) {
     EXPECT_TRUE(std::holds_alternative<ForNobody>(routed(about(other))));
 }
 
-TEST(Route, OfTheProviderConfigIsEveryone) { EXPECT_TRUE(std::holds_alternative<ForEveryone>(routed(about(support::provider_config())))); }
+TEST(Route, OfTheProviderConfigIsEveryone) {
+    EXPECT_TRUE(std::holds_alternative<ForEveryone>(routed(about(support::provider_config()))));
+}
 
 TEST(Route, OfAnotherProviderConfigIsNobody) {
     Json other = support::provider_config();

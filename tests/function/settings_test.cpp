@@ -53,15 +53,17 @@ TEST_P(UnusablePort, EndsTheProgramWithOneLine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, UnusablePort,
-                         testing::Values(BadPort{"Letters", "abc"}, BadPort{"TooLarge", "70000"}, BadPort{"Empty", ""}, BadPort{"Negative", "-1"},
-                                         BadPort{"TrailingText", "80a"}, BadPort{"Space", " 80"}, BadPort{"Hexadecimal", "0x50"}),
+                         testing::Values(BadPort{"Letters", "abc"}, BadPort{"TooLarge", "70000"}, BadPort{"Empty", ""},
+                                         BadPort{"Negative", "-1"}, BadPort{"TrailingText", "80a"}, BadPort{"Space", " 80"},
+                                         BadPort{"Hexadecimal", "0x50"}),
                          [](auto const& row) { return row.param.name; });
 
 TEST(Settings, AreTakenAsThePlatformStartsAProvider) {
-    Settings const settings = read({"serve", "--environment=dev", "--verbosity=debug", "--provider-name=kro", "--metrics-bind-address=:8080",
-                                    "--metrics-secure=false", "--leader-elect=true", "--port=8081"},
-                                   {{"POD_NAME", "p"}, {"POD_NAMESPACE", "providers"}, {"POD_IP", "10.0.0.1"}})
-                                  .value();
+    Settings const settings =
+        read({"serve", "--environment=dev", "--verbosity=debug", "--provider-name=kro", "--metrics-bind-address=:8080",
+              "--metrics-secure=false", "--leader-elect=true", "--port=8081"},
+             {{"POD_NAME", "p"}, {"POD_NAMESPACE", "providers"}, {"POD_IP", "10.0.0.1"}})
+            .value();
     EXPECT_EQ(settings.environment, "dev");
     EXPECT_EQ(settings.verbosity, Verbosity::Debug);
     EXPECT_EQ(settings.metrics_port, 8080);
@@ -70,7 +72,8 @@ TEST(Settings, AreTakenAsThePlatformStartsAProvider) {
 }
 
 TEST(Settings, TakeTheVerbosityInAnyCase) {
-    for (auto const* text : {"DEBUG", "debug", "Debug"}) EXPECT_EQ(read({"--verbosity", text}).value().verbosity, Verbosity::Debug);
+    for (auto const* text : {"DEBUG", "debug", "Debug"})
+        EXPECT_EQ(read({"--verbosity", text}).value().verbosity, Verbosity::Debug);
     EXPECT_EQ(read({"--verbosity=ERROR"}).value().verbosity, Verbosity::Error);
 }
 
@@ -82,8 +85,13 @@ TEST(Settings, SayWhereTheKrosLive) {
 }
 
 TEST(Settings, RefuseValuesByTheNameThatTheyCameFrom) {
-    for (auto const& [flag, value] : Variables{{"--verbosity", "LOUD"}, {"--workers", "0"}, {"--workers", "many"}, {"--event-budget", "soon"},
-                                               {"--metrics-bind-address", "here"}, {"--metrics-secure", "true"}, {"--onboarding", ""},
+    for (auto const& [flag, value] : Variables{{"--verbosity", "LOUD"},
+                                               {"--workers", "0"},
+                                               {"--workers", "many"},
+                                               {"--event-budget", "soon"},
+                                               {"--metrics-bind-address", "here"},
+                                               {"--metrics-secure", "true"},
+                                               {"--onboarding", ""},
                                                {"--provider-name", ""}}) {
         auto const settings = read({flag + "=" + value});
         ASSERT_FALSE(settings) << flag;

@@ -54,7 +54,8 @@ TEST(Readiness, HasTheMessageOfFlux) {
 
 TEST(Readiness, SaysWhatToDoWhereTheRetriesAreUsedUp) {
     Json stalled = support::not_ready(release(), "InstallFailed", "timed out");
-    stalled["status"]["conditions"].push_back(json(R"({"type": "Stalled", "status": "True", "reason": "RetriesExceeded", "message": "m"})"));
+    stalled["status"]["conditions"].push_back(
+        json(R"({"type": "Stalled", "status": "True", "reason": "RetriesExceeded", "message": "m"})"));
     std::string const message = kro::readiness_of(stalled).message;
     EXPECT_NE(message.find("timed out"), std::string::npos) << message;
     EXPECT_NE(message.find("openmcp.cloud/operation=reconcile"), std::string::npos) << message;
@@ -81,9 +82,10 @@ TEST(HelmReleaseReadiness, DoesWithoutTheDigestWhereFluxDoesNotSayIt) {
 
 TEST(DesiredStatus, HasEverythingThatIsRequired) {
     Json const status = kro::desired_status(kro_with({}, 3), kReady, json("[]"), kNoon);
-    EXPECT_EQ(base::dump_json(status),
-              R"({"conditions":[{"lastTransitionTime":"2026-11-30T12:00:00Z","message":"Domain Service is ready","observedGeneration":3,)"
-              R"("reason":"ReconcileSuccess","status":"True","type":"Ready"}],"observedGeneration":3,"phase":"Ready","resources":[]})");
+    EXPECT_EQ(
+        base::dump_json(status),
+        R"({"conditions":[{"lastTransitionTime":"2026-11-30T12:00:00Z","message":"Domain Service is ready","observedGeneration":3,)"
+        R"("reason":"ReconcileSuccess","status":"True","type":"Ready"}],"observedGeneration":3,"phase":"Ready","resources":[]})");
 }
 
 TEST(DesiredStatus, MovesTheTransitionTimeOnlyWithTheStatus) {
@@ -129,7 +131,8 @@ TEST(StatusDiffers, WhenAnythingOfOursDoes) {
     Json const resources = Json::array({entry});
     Json const written = kro::desired_status(kro_with({}), kReady, resources, kNoon);
     auto const again = [&](Verdict const& verdict, Json const& list, std::int64_t generation) {
-        return kro::status_differs(written, kro::desired_status(kro_with(written, generation), verdict, list, kNoon + std::chrono::hours{1}));
+        return kro::status_differs(
+            written, kro::desired_status(kro_with(written, generation), verdict, list, kNoon + std::chrono::hours{1}));
     };
     EXPECT_FALSE(again(kReady, resources, 1));
     EXPECT_TRUE(again(kReady, resources, 2));
@@ -141,7 +144,8 @@ TEST(StatusDiffers, WhenAnythingOfOursDoes) {
 TEST(StatusDiffers, NotByTheConditionsOfOthers) {
     Json const written = kro::desired_status(kro_with({}), kReady, nullptr, kNoon);
     Json with_other = written;
-    with_other["conditions"].push_back(json(R"({"type": "Audited", "status": "True", "reason": "C", "lastTransitionTime": "2026-01-03T00:00:00Z"})"));
+    with_other["conditions"].push_back(
+        json(R"({"type": "Audited", "status": "True", "reason": "C", "lastTransitionTime": "2026-01-03T00:00:00Z"})"));
     EXPECT_FALSE(kro::status_differs(with_other, kro::desired_status(kro_with(with_other), kReady, nullptr, kNoon)));
 }
 
@@ -156,7 +160,8 @@ TEST(StatusDiffers, NotWhereThereAreNoResourcesAndNoneAreWanted) {
 TEST(WarningEvent, IsTheSameObjectForTheSameWordsAndAnotherForOthers) {
     Kro const kro = kro_with({});
     Json const event = kro::warning_event(kro, "ReconcileError", "no", kNoon);
-    EXPECT_EQ(event["metadata"]["name"], kro::warning_event(kro, "ReconcileError", "no", kNoon + std::chrono::hours{1})["metadata"]["name"]);
+    EXPECT_EQ(event["metadata"]["name"],
+              kro::warning_event(kro, "ReconcileError", "no", kNoon + std::chrono::hours{1})["metadata"]["name"]);
     EXPECT_NE(event["metadata"]["name"], kro::warning_event(kro, "ReconcileError", "yes", kNoon)["metadata"]["name"]);
     EXPECT_EQ(event["involvedObject"]["uid"], "uid-of-acme");
     EXPECT_EQ(event["metadata"]["namespace"], kAcme.namespace_);

@@ -39,16 +39,19 @@ struct Shortening {
 
 class ShortenedText : public testing::TestWithParam<Shortening> {};
 
-TEST_P(ShortenedText, IsWhatThePlatformComputes) { EXPECT_EQ(kro::shorten(GetParam().text, GetParam().limit), GetParam().shortened); }
+TEST_P(ShortenedText, IsWhatThePlatformComputes) {
+    EXPECT_EQ(kro::shorten(GetParam().text, GetParam().limit), GetParam().shortened);
+}
 
-INSTANTIATE_TEST_SUITE_P(
-    , ShortenedText,
-    testing::Values(Shortening{"OneCharacterIsKept", "short1234567", 11, "s--j5gore3p"},
-                    Shortening{"NoDotBeforeTheHash", "abcd.efghijklmnopqrstuvwxyz", 15, "abcd--35l3mtbw"},
-                    Shortening{"AtTheLimitOfLabels", "this-is-a-very-a-very-a-very-long-string-that-is-over-63-characters", 63,
-                               "this-is-a-very-a-very-a-very-long-string-that-is-over--6reoyp5o"},
-                    Shortening{"AsLongAsTheLimit", "abcdefghijkl", 12, "abcdefghijkl"}, Shortening{"Empty", "", 63, ""}),
-    [](auto const& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(, ShortenedText,
+                         testing::Values(Shortening{"OneCharacterIsKept", "short1234567", 11, "s--j5gore3p"},
+                                         Shortening{"NoDotBeforeTheHash", "abcd.efghijklmnopqrstuvwxyz", 15, "abcd--35l3mtbw"},
+                                         Shortening{"AtTheLimitOfLabels",
+                                                    "this-is-a-very-a-very-a-very-long-string-that-is-over-63-characters", 63,
+                                                    "this-is-a-very-a-very-a-very-long-string-that-is-over--6reoyp5o"},
+                                         Shortening{"AsLongAsTheLimit", "abcdefghijkl", 12, "abcdefghijkl"},
+                                         Shortening{"Empty", "", 63, ""}),
+                         [](auto const& row) { return row.param.name; });
 
 TEST(Shorten, OfALimitThatLeavesNoRoomIsAFaultOfOurs) { EXPECT_DEATH(kro::shorten("some text", 10), ""); }
 
@@ -57,7 +60,9 @@ TEST(RequestName, HasTheGroupTheNameAndTheCluster) {
     EXPECT_EQ(kro::request_name({"default", "s1"}, "wl"), "kro.services.openmcp.cloud--s1--wl");
 }
 
-TEST(RequestName, IsInLowerCase) { EXPECT_EQ(kro::request_name({"default", "Acme-ONE"}), "kro.services.openmcp.cloud--acme-one--mcp"); }
+TEST(RequestName, IsInLowerCase) {
+    EXPECT_EQ(kro::request_name({"default", "Acme-ONE"}), "kro.services.openmcp.cloud--acme-one--mcp");
+}
 
 TEST(RequestName, OfThirtyCharactersIsWhole) {
     std::string const name(30, 'a');
@@ -116,16 +121,18 @@ TEST_P(TenantOfAnObject, IsFound) {
 
 INSTANTIATE_TEST_SUITE_P(
     , TenantOfAnObject,
-    testing::Values(Object{"IsWhatItsAnnotationSays", R"("annotations": {"kro.services.openmcp.cloud/tenant": "ns/long"},)" + kLabels,
-                           Tenant{"ns", "long"}},
-                    Object{"IsWhatItsLabelsSayInThatTenantsNamespace", kItsNamespace + "," + kLabels, Tenant{"default", "example"}},
-                    Object{"IsLeftOpenByLabelsThatDoNotFitTheNamespace", R"("namespace": "mcp--other",)" + kLabels, std::nullopt},
-                    Object{"IsLeftOpenByLabelsOfAnotherProvider", kItsNamespace + R"(, "labels": {"openmcp.cloud/managed-by": "other",
-                           "openmcp.cloud/onboarding-name": "example", "openmcp.cloud/onboarding-namespace": "default"})", std::nullopt},
-                    Object{"IsNobodyWithoutLabels", kItsNamespace, std::nullopt},
-                    Object{"IsWhatTheLabelsSayWhereTheAnnotationIsBroken",
-                           R"("annotations": {"kro.services.openmcp.cloud/tenant": "ns"},)" + kItsNamespace + "," + kLabels,
-                           Tenant{"default", "example"}}),
+    testing::Values(
+        Object{"IsWhatItsAnnotationSays", R"("annotations": {"kro.services.openmcp.cloud/tenant": "ns/long"},)" + kLabels,
+               Tenant{"ns", "long"}},
+        Object{"IsWhatItsLabelsSayInThatTenantsNamespace", kItsNamespace + "," + kLabels, Tenant{"default", "example"}},
+        Object{"IsLeftOpenByLabelsThatDoNotFitTheNamespace", R"("namespace": "mcp--other",)" + kLabels, std::nullopt},
+        Object{"IsLeftOpenByLabelsOfAnotherProvider", kItsNamespace + R"(, "labels": {"openmcp.cloud/managed-by": "other",
+                           "openmcp.cloud/onboarding-name": "example", "openmcp.cloud/onboarding-namespace": "default"})",
+               std::nullopt},
+        Object{"IsNobodyWithoutLabels", kItsNamespace, std::nullopt},
+        Object{"IsWhatTheLabelsSayWhereTheAnnotationIsBroken",
+               R"("annotations": {"kro.services.openmcp.cloud/tenant": "ns"},)" + kItsNamespace + "," + kLabels,
+               Tenant{"default", "example"}}),
     [](auto const& row) { return row.param.name; });
 
 TEST(TenantOf, AnObjectWithShortenedLabelsAloneIsLeftOpen) {

@@ -49,7 +49,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](auto const& row) { return std::string{row.param.name}; });
 
 TEST(ServersText, LosesTheLineEndAfterIt) {
-    EXPECT_EQ(k8s::error_of(404, "404 page not found\n", "get nopes a/b", "", {}).message, "get nopes a/b: 404: 404 page not found");
+    EXPECT_EQ(k8s::error_of(404, "404 page not found\n", "get nopes a/b", "", {}).message,
+              "get nopes a/b: 404: 404 page not found");
 }
 
 TEST(StrictPatchRefusal, LosesTheObjectThatItQuotes) {

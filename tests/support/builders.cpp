@@ -73,7 +73,8 @@ Json access_request(kro::Tenant const& tenant) {
     Json object = object_of(kro::kAccessRequests, {namespace_, kro::request_name(tenant)});
     object["metadata"]["finalizers"] = json(R"(["clusters.openmcp.cloud/clusteraccess"])");
     object["metadata"]["labels"] = kro::tenant_labels(tenant);
-    object["metadata"]["labels"]["openmcp.cloud/managed-purpose"] = kro::shorten(tenant.namespace_ + "." + tenant.name + ".mcp", 63);
+    object["metadata"]["labels"]["openmcp.cloud/managed-purpose"] =
+        kro::shorten(tenant.namespace_ + "." + tenant.name + ".mcp", 63);
     object["spec"] = json(R"({
         "token": {"permissions": [{"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}],
                   "roleRefs": [{"kind": "ClusterRole", "name": "cluster-admin"}]}})");
@@ -104,7 +105,8 @@ Json kubeconfig_secret(kro::Tenant const& tenant) {
 
 Json oci_repository(kro::Tenant const& tenant, std::string const& tag) {
     Json object = object_of(kro::kOciRepositories, {kro::tenant_namespace(tenant), "kro-oci-repository"});
-    object["spec"] = json(R"({"interval": "1m0s", "provider": "generic", "timeout": "60s", "url": "oci://registry.k8s.io/kro/charts/kro"})");
+    object["spec"] =
+        json(R"({"interval": "1m0s", "provider": "generic", "timeout": "60s", "url": "oci://registry.k8s.io/kro/charts/kro"})");
     object["spec"]["ref"]["tag"] = tag;
     return object;
 }
@@ -132,7 +134,8 @@ Json ready(Json object, std::string const& tag) {
     object["metadata"].emplace("generation", 1);
     if (object["kind"] == "OCIRepository") object["status"]["artifact"]["revision"] = tag + "@" + digest_of(tag);
     if (object["kind"] == "HelmRelease") object["status"]["lastAttemptedRevisionDigest"] = digest_of(tag);
-    return with_ready_condition(std::move(object), {.type = {}, .status = "True", .reason = "Succeeded", .message = "as it should be"});
+    return with_ready_condition(std::move(object),
+                                {.type = {}, .status = "True", .reason = "Succeeded", .message = "as it should be"});
 }
 
 Json not_ready(Json object, std::string const& reason, std::string const& message) {

@@ -31,7 +31,8 @@ events::ObjectEvent event_about(k8s::Change const& change) {
 }
 
 bool is_watched(k8s::Change const& change) {
-    constexpr std::array kWatched{kro::kKros, kro::kProviderConfigs, kro::kAccessRequests, kro::kOciRepositories, kro::kHelmReleases};
+    constexpr std::array kWatched{kro::kKros, kro::kProviderConfigs, kro::kAccessRequests, kro::kOciRepositories,
+                                  kro::kHelmReleases};
     bool const source = change.resource == k8s::kSecrets || change.resource == k8s::kConfigMaps;
     if (source) return k8s::namespace_of(change.object) == kProviderNamespace;
     return std::find(kWatched.begin(), kWatched.end(), change.resource) != kWatched.end();
@@ -192,8 +193,12 @@ k8s::Condition World::ready_of(kro::Tenant const& tenant) const {
     return k8s::find_condition(kro(tenant), "Ready").value_or(k8s::Condition{});
 }
 
-Json World::access_request_of(kro::Tenant const& tenant) const { return object(kro::kAccessRequests, access_request_key(tenant)); }
-Json World::oci_repository_of(kro::Tenant const& tenant) const { return object(kro::kOciRepositories, oci_repository_key(tenant)); }
+Json World::access_request_of(kro::Tenant const& tenant) const {
+    return object(kro::kAccessRequests, access_request_key(tenant));
+}
+Json World::oci_repository_of(kro::Tenant const& tenant) const {
+    return object(kro::kOciRepositories, oci_repository_key(tenant));
+}
 Json World::helm_release_of(kro::Tenant const& tenant) const { return object(kro::kHelmReleases, helm_release_key(tenant)); }
 
 std::vector<std::string> World::event_messages() const {
@@ -226,9 +231,10 @@ std::vector<k8s::Request> World::requests(Cluster cluster) const {
 }
 
 k8s::Resource resource_of(Json const& object) {
-    constexpr std::array kAll{kro::kKros,           kro::kProviderConfigs, kro::kAccessRequests,          kro::kClusterRequests,
-                              kro::kOciRepositories, kro::kHelmReleases,    kro::kResourceGraphDefinitions, k8s::kNamespaces,
-                              k8s::kSecrets,         k8s::kConfigMaps,      k8s::kEvents};
+    constexpr std::array kAll{
+        kro::kKros,         kro::kProviderConfigs,          kro::kAccessRequests, kro::kClusterRequests, kro::kOciRepositories,
+        kro::kHelmReleases, kro::kResourceGraphDefinitions, k8s::kNamespaces,     k8s::kSecrets,         k8s::kConfigMaps,
+        k8s::kEvents};
     auto const found = std::find_if(kAll.begin(), kAll.end(), [&](auto const& one) { return object["kind"] == one.kind; });
     if (found == kAll.end()) throw std::logic_error("no such kind in this world");
     return *found;

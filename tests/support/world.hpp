@@ -24,7 +24,7 @@ struct World {
     base::Time now = kNoon;  ///< what the clock says
     std::shared_ptr<k8s::MemoryApi> onboarding;
     std::shared_ptr<k8s::MemoryApi> platform;
-    std::shared_ptr<k8s::MemoryApi> control_plane;       ///< the same one for every tenant
+    std::shared_ptr<k8s::MemoryApi> control_plane;        ///< the same one for every tenant
     std::shared_ptr<std::vector<std::string>> connected;  ///< each kubeconfig that a connection was made with
     kro::Clusters clusters;
     kro::Provider provider;
