@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+template class nlohmann::basic_json<>;
+
 namespace base {
 namespace {
 

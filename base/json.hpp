@@ -10,6 +10,9 @@
 #include <string>
 #include <string_view>
 
+/// Its members are compiled once, in json.cpp, and optimised there in debug builds too.
+extern template class nlohmann::basic_json<>;
+
 namespace base {
 
 /// A JSON value. A number whose spelling nlohmann/json would change (`1.0`, `1e3`, `-0`, `1e400`, more than 64 bits) is held as
