@@ -1,6 +1,6 @@
 #include "events/json_format.hpp"
 
-#include "events/base64.hpp"
+#include "base/base64.hpp"
 #include "events/media_type.hpp"
 
 #include <cstdint>
@@ -51,7 +51,7 @@ base::Result<Data, Malformed> plain_data(Json value, std::string_view dataconten
 /// Section 3.1.2, the `data_base64` member.
 base::Result<Data, Malformed> base64_data(Json const& value, std::string_view datacontenttype) {
     if (!value.is_string()) return refused("data_base64", "must be a string");
-    auto bytes = from_base64(value.get_ref<std::string const&>());
+    auto bytes = base::decode_base64(value.get_ref<std::string const&>(), base::WhiteSpace::Refused);
     if (!bytes) return refused("data_base64", "is no base64");
     return data_of(std::move(*bytes), datacontenttype, "data_base64");
 }
@@ -86,7 +86,7 @@ Json to_json(CloudEvent const& event) {
     add("dataschema", event.dataschema);
     add("datacontenttype", content_type_of(event));
     if (auto const* data = std::get_if<Json>(&event.data)) json["data"] = *data;
-    if (auto const* data = std::get_if<Bytes>(&event.data)) json["data_base64"] = to_base64(data->bytes);
+    if (auto const* data = std::get_if<Bytes>(&event.data)) json["data_base64"] = base::encode_base64(data->bytes);
     return json;
 }
 

@@ -1,7 +1,7 @@
 #include "function/desired.hpp"
 
+#include "base/base64.hpp"
 #include "function/kinds.hpp"
-#include "k8s/base64.hpp"
 
 #include <algorithm>
 
@@ -128,7 +128,7 @@ Desired ca_secret(Tenant const& tenant, std::string const& pem, k8s::ObjectKey c
                    {"kind", "Secret"},
                    {"metadata", metadata(tenant, to)},
                    {"type", kOpaque},
-                   {"data", {{"ca.crt", k8s::encode_base64(pem)}}}};
+                   {"data", {{"ca.crt", base::encode_base64(pem)}}}};
     return {std::move(object), {Json::json_pointer{"/data"}}};
 }
 

@@ -1,7 +1,7 @@
 #include "function/plan.hpp"
 
+#include "base/base64.hpp"
 #include "function/planner.hpp"
-#include "k8s/base64.hpp"
 
 #include <algorithm>
 
@@ -64,7 +64,7 @@ std::optional<Target> kubeconfig_target(Observed const& observed) {
 
 base::Result<std::string, std::string> kubeconfig_text(Json const& secret) {
     std::string const where = "secret " + k8s::to_string(k8s::key_of(secret)) + ", key kubeconfig";
-    auto text = k8s::decode_base64(text_of(member(secret, "data", "kubeconfig")));
+    auto text = base::decode_base64(text_of(member(secret, "data", "kubeconfig")));
     if (!text) return base::Failure{where + ": not base64"};
     if (text->empty()) return base::Failure{where + ": missing or empty"};
     return *std::move(text);

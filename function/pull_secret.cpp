@@ -1,6 +1,6 @@
 #include "function/pull_secret.hpp"
 
-#include "k8s/base64.hpp"
+#include "base/base64.hpp"
 
 namespace kro {
 namespace {
@@ -23,7 +23,7 @@ std::optional<std::string> pull_secret_fault(k8s::Json const& secret, PullSecret
                                      : std::string{kDockerConfigJson} + " or " + std::string{kDockerCfg};
     if (!config_json && !config) return name + " has the type " + (type.empty() ? "Opaque" : type) + "; expected " + expected;
     std::string const key = config_json ? ".dockerconfigjson" : ".dockercfg";
-    auto const text = k8s::decode_base64(text_of(member(secret, "data", key)));
+    auto const text = base::decode_base64(text_of(member(secret, "data", key)));
     if (!text || text->empty()) return name + " has no data under " + key + " (type " + type + ")";
     auto const json = base::parse_json(*text);
     if (!json || !json->is_object()) return name + ": what is under " + key + " is not a JSON object (type " + type + ")";

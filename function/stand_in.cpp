@@ -1,8 +1,8 @@
 #include "function/stand_in.hpp"
 
+#include "base/base64.hpp"
 #include "function/kinds.hpp"
 #include "function/tenant.hpp"
-#include "k8s/base64.hpp"
 #include "k8s/condition.hpp"
 
 #include <chrono>
@@ -131,7 +131,7 @@ void StandIn::grant(Json const& request) {
                    {"kind", "Secret"},
                    {"metadata", {{"name", secret}, {"namespace", k8s::namespace_of(request)}}},
                    {"type", "Opaque"},
-                   {"data", {{"kubeconfig", k8s::encode_base64(kubeconfig_(request))}}}};
+                   {"data", {{"kubeconfig", base::encode_base64(kubeconfig_(request))}}}};
     write(k8s::apply(k8s::kSecrets, std::move(object), kPlatformManager));
     write_status(kAccessRequests, request, {{"phase", "Granted"}, {"secretRef", {{"name", secret}}}});
 }

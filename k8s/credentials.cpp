@@ -1,6 +1,6 @@
 #include "k8s/credentials.hpp"
 
-#include "k8s/base64.hpp"
+#include "base/base64.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ constexpr std::string_view kRedacted = "[redacted]";
 std::vector<std::string> base64_traces(std::string_view secret) {
     std::vector<std::string> traces;
     for (std::size_t const before : {0U, 1U, 2U}) {
-        std::string const whole = encode_base64(std::string(before, '\0') + std::string{secret});
+        std::string const whole = base::encode_base64(std::string(before, '\0') + std::string{secret});
         std::size_t const from = before == 0 ? 0 : before + 1;
         std::size_t const to = (before + secret.size()) / 3 * 4 + (before + secret.size()) % 3;
         if (to > from + kShortestSecret) traces.push_back(whole.substr(from, to - from));
@@ -44,7 +44,7 @@ std::vector<std::string> secrets_of(Credentials const& credentials) {
         auto traces = base64_traces(secret);
         secrets.insert(secrets.end(), traces.begin(), traces.end());
     }
-    if (!credentials.username.empty()) secrets.push_back(encode_base64(credentials.username + ":" + credentials.password));
+    if (!credentials.username.empty()) secrets.push_back(base::encode_base64(credentials.username + ":" + credentials.password));
     std::sort(secrets.begin(), secrets.end(), [](auto const& a, auto const& b) { return a.size() > b.size(); });
     return secrets;
 }
@@ -125,7 +125,7 @@ std::optional<std::string> read_file(std::filesystem::path const& file, std::siz
 
 std::string authorization_of(Credentials const& credentials) {
     if (!credentials.token.empty()) return "Bearer " + credentials.token;
-    if (!credentials.username.empty()) return "Basic " + encode_base64(credentials.username + ":" + credentials.password);
+    if (!credentials.username.empty()) return "Basic " + base::encode_base64(credentials.username + ":" + credentials.password);
     return {};
 }
 

@@ -1,6 +1,6 @@
 #include "k8s/kubeconfig.hpp"
 
-#include "k8s/base64.hpp"
+#include "base/base64.hpp"
 #include "k8s/credentials_exec.hpp"
 #include "k8s/kubeconfig_yaml.hpp"
 
@@ -150,7 +150,7 @@ Result<std::string> checked_pem(Section const& section, std::string_view field, 
             return section.refuse(field, "holds an encrypted key; store it without a passphrase");
         return text;
     }
-    auto const again = decode_base64(text);
+    auto const again = base::decode_base64(text);
     std::string what = "holds no PEM block of a " + std::string{label == kCertificate ? "certificate" : "private key"};
     if (text.empty()) what = "is empty and holds no PEM block";
     if (again && is_pem(*again, label)) what = "holds no PEM block but one that is encoded in base64 twice";
@@ -162,7 +162,7 @@ Result<std::string> pem(Section const& section, std::string_view field, std::str
     std::string const data_field = std::string{field} + "-data";
     if (section.has(data_field)) {
         std::string const data = TRY(section.text(data_field));
-        auto decoded = decode_base64(data);
+        auto decoded = base::decode_base64(data);
         if (!decoded) return section.refuse(data_field, "is not base64 and holds no PEM block" + std::string{kDecodeOnce});
         return checked_pem(section, data_field, *std::move(decoded), label);
     }
@@ -244,7 +244,7 @@ base::Json exec_cluster(ClusterAccess const& access) {
     base::Json cluster = {{"server", to_string(access.server)}};
     if (!access.tls_server_name.empty()) cluster["tls-server-name"] = access.tls_server_name;
     if (!access.proxy_url.empty()) cluster["proxy-url"] = access.proxy_url;
-    if (!access.ca.empty()) cluster["certificate-authority-data"] = encode_base64(access.ca);
+    if (!access.ca.empty()) cluster["certificate-authority-data"] = base::encode_base64(access.ca);
     if (access.verification == ClusterAccess::Verification::Off) cluster["insecure-skip-tls-verify"] = true;
     return cluster;
 }

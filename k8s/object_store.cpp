@@ -1,6 +1,6 @@
 #include "k8s/object_store.hpp"
 
-#include "k8s/base64.hpp"
+#include "base/base64.hpp"
 #include "k8s/label_selector.hpp"
 #include "k8s/stored_number.hpp"
 
@@ -30,7 +30,7 @@ struct Continuation {
 };
 
 std::optional<Continuation> parse_token(std::string const& token) {
-    auto const bytes = decode_base64(token);
+    auto const bytes = base::decode_base64(token);
     if (!bytes) return std::nullopt;
     auto const json = base::parse_json(*bytes);
     if (!json || !json->is_object()) return std::nullopt;
@@ -319,7 +319,7 @@ void ObjectStore::remember(Change::Kind kind, Type const& type, Stored const& st
 }
 
 std::string ObjectStore::continue_token(std::string const& last) const {
-    return encode_base64(base::dump_json({{"rv", std::to_string(version_)}, {"start", last}, {"epoch", token_epoch_}}));
+    return base::encode_base64(base::dump_json({{"rv", std::to_string(version_)}, {"start", last}, {"epoch", token_epoch_}}));
 }
 
 std::string ObjectStore::next_uid() {

@@ -1,7 +1,7 @@
 #include "k8s/resource_rules.hpp"
 
+#include "base/base64.hpp"
 #include "base/json.hpp"
-#include "k8s/base64.hpp"
 
 #include <array>
 #include <utility>
@@ -30,7 +30,7 @@ void drop_empty(Json& object, std::string_view name) {
 void complete_secret(Json& secret) {
     if (auto const given = secret.find("stringData"); given != secret.end()) {
         if (given->is_object()) {
-            for (auto const& [key, value] : given->items()) secret["data"][key] = encode_base64(text_of(value));
+            for (auto const& [key, value] : given->items()) secret["data"][key] = base::encode_base64(text_of(value));
         }
         secret.erase("stringData");
     }

@@ -1,6 +1,6 @@
+#include "base/base64.hpp"
 #include "function/http_service.hpp"
 #include "function/kinds.hpp"
-#include "k8s/base64.hpp"
 #include "tests/component/simulation.hpp"
 
 #include <gtest/gtest.h>
@@ -397,7 +397,7 @@ TEST(Events, TakeBase64WithEscapedPlusSignsAsData) {
     Json kro = simulation->world.kro(acme());
     kro["spec"]["note"] = "\xF0\x9F\x98\x80~~~>>>";  // makes plus signs
     ask_for(*simulation, "0.9.2");
-    std::string base64 = k8s::encode_base64(base::dump_json(kro));
+    std::string base64 = base::encode_base64(base::dump_json(kro));
     ASSERT_NE(base64.find('+'), std::string::npos);
     simulation->replace_pod();
     for (auto at = base64.find('+'); at != std::string::npos; at = base64.find('+')) base64.replace(at, 1, "\\u002B");
@@ -746,7 +746,7 @@ constexpr char kToken[] = "s3cr3t-42";
 void expect_untold(std::string const& text) {
     EXPECT_EQ(text.find(kToken), std::string::npos) << text;
     for (std::size_t before = 0; before < 3; ++before) {
-        std::string encoded = k8s::encode_base64(std::string(before, 'x') + kToken);
+        std::string encoded = base::encode_base64(std::string(before, 'x') + kToken);
         encoded = encoded.substr(before == 0 ? 0 : 4, 8);
         EXPECT_EQ(text.find(encoded), std::string::npos) << text;
     }
@@ -761,7 +761,7 @@ TEST_P(Token, IsNeverTold) {
     Json secret = simulation.world.object(k8s::kSecrets, support::kubeconfig_key(acme()));
     ASSERT_FALSE(secret.is_null());
     std::string const text = GetParam().kubeconfig;
-    secret["data"]["kubeconfig"] = text == "not base64" ? "%%%" + std::string{kToken} : k8s::encode_base64(text);
+    secret["data"]["kubeconfig"] = text == "not base64" ? "%%%" + std::string{kToken} : base::encode_base64(text);
     secret["metadata"].erase("resourceVersion");
     secret = simulation.world.put(std::move(secret));
     simulation.settle();

@@ -1,7 +1,7 @@
 #include "journey.hpp"
 
+#include "base/base64.hpp"
 #include "function/onboarding.hpp"
-#include "k8s/base64.hpp"
 #include "k8s/condition.hpp"
 #include "tests/component/source.hpp"
 
@@ -243,7 +243,7 @@ void Journey::put_pull_secret(std::string const& name, std::string const& passwo
                          {"kind", "Secret"},
                          {"metadata", {{"name", name}, {"namespace", provider_namespace_}}},
                          {"type", "kubernetes.io/dockerconfigjson"},
-                         {"data", {{".dockerconfigjson", k8s::encode_base64(base::dump_json(login))}}}};
+                         {"data", {{".dockerconfigjson", base::encode_base64(base::dump_json(login))}}}};
     auto const written = k8s::send_one(*platform_, k8s::apply(k8s::kSecrets, object, "operator"), soon());
     EXPECT_TRUE(written.has_value()) << written.error().message;
 }

@@ -1,6 +1,6 @@
 #include "journey.hpp"
 
-#include "k8s/base64.hpp"
+#include "base/base64.hpp"
 
 /// Contract section 3, steps 5 to 7: copies of Secrets and of the CA bundle, on the platform cluster and on the control plane.
 namespace integration {
@@ -114,7 +114,7 @@ TEST_F(Secrets, OfAnotherTypeThanBeforeAreMadeAnew) {
             {"kind", "Secret"},
             {"metadata", {{"name", name}, {"namespace", provider_namespace_}}},
             {"type", "kubernetes.io/dockercfg"},
-            {"data", {{".dockercfg", k8s::encode_base64(R"({"registry.example.com":{"username":"a","password":"b"}})")}}}});
+            {"data", {{".dockercfg", base::encode_base64(R"({"registry.example.com":{"username":"a","password":"b"}})")}}}});
     ASSERT_TRUE(eventually([&] { return is_copied_to_control_plane(name); })) << story();
     EXPECT_EQ(member(remote_copy(name), "type"), "kubernetes.io/dockercfg");
     EXPECT_TRUE(eventually([&] { return is_ready(); })) << story();
@@ -151,13 +151,13 @@ TEST_F(Secrets, IncludeTheCaBundleOnBothClusters) {
     ASSERT_TRUE(eventually([&] { return is_ready(); })) << story();
     EXPECT_EQ(member(oci_repository(), "spec", "certSecretRef"), Json({{"name", "ca-bundle"}}));
     EXPECT_EQ(member(copy("ca-bundle"), "type"), "Opaque");
-    EXPECT_EQ(member(copy("ca-bundle"), "data", "ca.crt"), k8s::encode_base64(kCertificate));
+    EXPECT_EQ(member(copy("ca-bundle"), "data", "ca.crt"), base::encode_base64(kCertificate));
     EXPECT_EQ(member(remote_bundle(), "data"), Json({{"ca.crt", kCertificate}}));
 
     std::string const renewed = std::string{kCertificate} + kCertificate;
     put_bundle(renewed);
     ASSERT_TRUE(eventually([&] {
-        return member(copy("ca-bundle"), "data", "ca.crt") == k8s::encode_base64(renewed) &&
+        return member(copy("ca-bundle"), "data", "ca.crt") == base::encode_base64(renewed) &&
                member(remote_bundle(), "data", "ca.crt") == renewed;
     })) << story();
 

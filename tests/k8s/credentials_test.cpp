@@ -1,6 +1,6 @@
 #include "k8s/credentials.hpp"
 
-#include "k8s/base64.hpp"
+#include "base/base64.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,16 +14,16 @@ TEST(Base64, HasItsKnownAnswers) {
     };
     for (auto const& [bytes, text] : {Row{"", ""}, Row{"f", "Zg=="}, Row{"fo", "Zm8="}, Row{"foo", "Zm9v"},
                                       Row{"foob", "Zm9vYg=="}, Row{"fooba", "Zm9vYmE="}, Row{"foobar", "Zm9vYmFy"}}) {
-        EXPECT_EQ(k8s::encode_base64(bytes), text);
-        EXPECT_EQ(k8s::decode_base64(text), bytes);
+        EXPECT_EQ(base::encode_base64(bytes), text);
+        EXPECT_EQ(base::decode_base64(text), bytes);
     }
 }
 
-TEST(Base64, MayBeBrokenIntoLines) { EXPECT_EQ(k8s::decode_base64("Zm9v\r\nYmFy\n"), "foobar"); }
+TEST(Base64, MayBeBrokenIntoLines) { EXPECT_EQ(base::decode_base64("Zm9v\r\nYmFy\n"), "foobar"); }
 
 TEST(Base64, IsRefusedWhereItIsNone) {
     for (auto const* text : {"Zg", "Zg=", "Z", "Zg==Zg==", "=", "====", "Zg=a", "Zh==", "Zm9=", "<ca>", "Zm9v-_"}) {
-        EXPECT_EQ(k8s::decode_base64(text), std::nullopt) << text;
+        EXPECT_EQ(base::decode_base64(text), std::nullopt) << text;
     }
 }
 
@@ -33,7 +33,7 @@ TEST(Redaction, TakesATokenOutOfAnyText) {
     EXPECT_EQ(k8s::redact("token s3cr3t-42 is bad", credentials), "token [redacted] is bad");
     for (std::string const before : {"", "a", "ab", "abc", "abcd"}) {
         for (std::string const after : {"", "x", "xy", "xyz"}) {
-            std::string const encoded = k8s::encode_base64(before + "s3cr3t-42" + after);
+            std::string const encoded = base::encode_base64(before + "s3cr3t-42" + after);
             EXPECT_NE(k8s::redact(encoded, credentials), encoded);
             EXPECT_NE(k8s::redact(encoded, credentials).find("[redacted]"), std::string::npos) << before << "-" << after;
         }

@@ -1,6 +1,6 @@
 #include "k8s/http_api.hpp"
 
-#include "k8s/base64.hpp"
+#include "base/base64.hpp"
 #include "tests/support/certificates.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/http_server.hpp"
@@ -665,7 +665,7 @@ TEST(Credentials, ThatCannotBeHadSendNothing) {
 
 // C106
 TEST(Token, IsInNoMessageWhateverTheServerSays) {
-    std::string const encoded = k8s::encode_base64("Authorization: Bearer s3cr3t-42\r\n");
+    std::string const encoded = base::encode_base64("Authorization: Bearer s3cr3t-42\r\n");
     std::vector<std::string> const bodies{
         status(401, "Unauthorized", "bad header Authorization: Bearer s3cr3t-42"),
         status(500, "InternalError", encoded),

@@ -1,6 +1,6 @@
 #include "k8s/kubeconfig.hpp"
 
-#include "k8s/base64.hpp"
+#include "base/base64.hpp"
 #include "tests/support/certificates.hpp"
 #include "tests/support/folder.hpp"
 
@@ -10,8 +10,8 @@
 
 namespace {
 
+using base::encode_base64;
 using k8s::ClusterAccess;
-using k8s::encode_base64;
 using k8s::KubeconfigTrust;
 
 std::string const kPem = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
@@ -37,7 +37,7 @@ std::string kubeconfig(std::string const& cluster, std::string const& user) {
            cluster + "\n" + "users:\n- name: robot\n  user:\n    " + user + "\n";
 }
 
-std::string const kCaData = "certificate-authority-data: " + encode_base64(kPem);
+std::string const kCaData = "certificate-authority-data: " + base::encode_base64(kPem);
 
 k8s::Result<ClusterAccess> from_secret(std::string const& text) {
     return k8s::read_kubeconfig(text, KubeconfigTrust::FromSecret);
@@ -87,8 +87,8 @@ TEST(Kubeconfig, MayBeJson) {
 }
 
 TEST(Kubeconfig, TakesAClientCertificateWithItsKey) {
-    auto const access = from_secret(kubeconfig(
-        kCaData, "client-certificate-data: " + encode_base64(kPem) + "\n    client-key-data: " + encode_base64(kKeyPem)));
+    auto const access = from_secret(kubeconfig(kCaData, "client-certificate-data: " + base::encode_base64(kPem) +
+                                                            "\n    client-key-data: " + base::encode_base64(kKeyPem)));
     ASSERT_TRUE(access) << access.error().message;
     EXPECT_EQ(credentials_of(*access).client_certificate, kPem);
     EXPECT_EQ(credentials_of(*access).client_key, kKeyPem);
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     BrokenCa, Entry,
     testing::Values(
-        Refused{"EncodedTwice", "certificate-authority-data: " + encode_base64(encode_base64(kPem)), "token: s3cr3t",
+        Refused{"EncodedTwice", "certificate-authority-data: " + base::encode_base64(base::encode_base64(kPem)), "token: s3cr3t",
                 "cluster entry \"acme\": certificate-authority-data holds no PEM block but one that is encoded in base64 twice"},
         Refused{"Placeholder", "certificate-authority-data: <base64-encoded-ca-cert>", "token: s3cr3t",
                 "certificate-authority-data is not base64 and holds no PEM block"},
@@ -144,8 +144,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "certificate-authority-data is empty and holds no PEM block"},
         Refused{"Nothing", "certificate-authority-data:", "token: s3cr3t",
                 "certificate-authority-data is empty and holds no PEM block"},
-        Refused{"OtherBytes", "certificate-authority-data: " + encode_base64("s3cr3t bytes"), "token: a", "no PEM block"},
-        Refused{"AKeyInItsPlace", "certificate-authority-data: " + encode_base64(kKeyPem), "token: a",
+        Refused{"OtherBytes", "certificate-authority-data: " + base::encode_base64("s3cr3t bytes"), "token: a", "no PEM block"},
+        Refused{"AKeyInItsPlace", "certificate-authority-data: " + base::encode_base64(kKeyPem), "token: a",
                 "no PEM block of a certificate"},
         Refused{"AMapping", "certificate-authority-data: {a: b}", "token: a", "certificate-authority-data must be a plain text"}),
     row_name);
@@ -168,14 +168,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "user entry \"robot\": token has control characters"},
         Refused{"TokenAndPassword", kCaData, "token: s3cr3t\n    username: a\n    password: s3cr3t",
                 "username is there beside a token"},
-        Refused{"CertificateWithoutKey", kCaData, "client-certificate-data: " + encode_base64(kPem),
+        Refused{"CertificateWithoutKey", kCaData, "client-certificate-data: " + base::encode_base64(kPem),
                 "client-key-data is missing"},
-        Refused{"KeyWithoutCertificate", kCaData, "client-key-data: " + encode_base64(kKeyPem),
+        Refused{"KeyWithoutCertificate", kCaData, "client-key-data: " + base::encode_base64(kKeyPem),
                 "client-certificate-data is missing"},
         Refused{"BrokenKeyBesideAToken", kCaData, "token: s3cr3t\n    client-key-data: s3cr3t!", "client-key-data is not base64"},
         Refused{"EncryptedKey", kCaData,
-                "client-certificate-data: " + encode_base64(kPem) + "\n    client-key-data: " +
-                    encode_base64("-----BEGIN ENCRYPTED PRIVATE KEY-----\ns3cr3t\n-----END ENCRYPTED PRIVATE KEY-----\n"),
+                "client-certificate-data: " + base::encode_base64(kPem) + "\n    client-key-data: " +
+                    base::encode_base64("-----BEGIN ENCRYPTED PRIVATE KEY-----\ns3cr3t\n-----END ENCRYPTED PRIVATE KEY-----\n"),
                 "client-key-data holds an encrypted key"},
         Refused{"SomebodyElse", kCaData, "token: s3cr3t\n    as: admin", "as is not supported"},
         Refused{"NobodyAtAll", kCaData, "{}", "token is missing"},

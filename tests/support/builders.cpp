@@ -1,7 +1,7 @@
 #include "tests/support/builders.hpp"
 
+#include "base/base64.hpp"
 #include "function/kinds.hpp"
-#include "k8s/base64.hpp"
 #include "k8s/condition.hpp"
 
 namespace support {
@@ -50,7 +50,7 @@ Json secret(std::string const& name, std::string const& type, Json const& data) 
     Json object = object_of(k8s::kSecrets, in_provider_namespace(name));
     object["type"] = type;
     object["data"] = Json::object();
-    for (auto const& [key, value] : data.items()) object["data"][key] = k8s::encode_base64(value.get<std::string>());
+    for (auto const& [key, value] : data.items()) object["data"][key] = base::encode_base64(value.get<std::string>());
     return object;
 }
 

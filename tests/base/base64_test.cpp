@@ -1,4 +1,4 @@
-#include "events/base64.hpp"
+#include "base/base64.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 
 namespace {
 
-using events::from_base64;
-using events::to_base64;
+using base::decode_base64;
+using base::encode_base64;
 
 struct Row {
     std::string name;
@@ -19,8 +19,8 @@ class Base64 : public testing::TestWithParam<Row> {};
 
 // Source: RFC 4648 section 10.
 TEST_P(Base64, IsWrittenAndRead) {
-    EXPECT_EQ(to_base64(GetParam().bytes), GetParam().text);
-    EXPECT_EQ(from_base64(GetParam().text), GetParam().bytes);
+    EXPECT_EQ(encode_base64(GetParam().bytes), GetParam().text);
+    EXPECT_EQ(decode_base64(GetParam().text, base::WhiteSpace::Refused), GetParam().bytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Base64,
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(, Base64,
 
 class NotBase64 : public testing::TestWithParam<Row> {};
 
-TEST_P(NotBase64, IsRefused) { EXPECT_EQ(from_base64(GetParam().text), std::nullopt); }
+TEST_P(NotBase64, IsRefused) { EXPECT_EQ(decode_base64(GetParam().text, base::WhiteSpace::Refused), std::nullopt); }
 
 INSTANTIATE_TEST_SUITE_P(, NotBase64,
                          testing::Values(Row{"PaddingAlone", "", "===="}, Row{"PaddingAlone2", "", "=="},

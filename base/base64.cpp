@@ -1,8 +1,8 @@
-#include "k8s/base64.hpp"
+#include "base/base64.hpp"
 
 #include <cstdint>
 
-namespace k8s {
+namespace base {
 namespace {
 
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -36,14 +36,14 @@ std::string encode_base64(std::string_view bytes) {
     return text;
 }
 
-std::optional<std::string> decode_base64(std::string_view text) {
+std::optional<std::string> decode_base64(std::string_view text, WhiteSpace white_space) {
     std::string bytes;
     bytes.reserve(text.size() / 4 * 3);
     std::uint32_t group = 0;
     std::size_t count = 0;
     std::size_t padding = 0;
     for (char const c : text) {
-        if (is_space(c)) continue;
+        if (white_space == WhiteSpace::Skipped && is_space(c)) continue;
         if (c == '=') {
             if (++padding > 2) return std::nullopt;
             continue;
@@ -68,4 +68,4 @@ std::optional<std::string> decode_base64(std::string_view text) {
     return bytes;
 }
 
-}  // namespace k8s
+}  // namespace base
