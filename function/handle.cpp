@@ -105,11 +105,11 @@ Report EventHandler::answer_event(events::CloudEvent const& event, base::Deadlin
                                  },
                                  [&](ForEveryone const& one) {
                                      whom = "everyone";
-                                     return run_everyone(one.why, deadline);
+                                     return run_everyone(event.id, one.why, deadline);
                                  },
                                  [&](ForUsersOf const& one) {
                                      whom = "users of " + one.kind + " " + one.name;
-                                     return run_users_of(one, deadline);
+                                     return run_users_of(event.id, one, deadline);
                                  },
                                  [&](ForNobody const& one) { return ended(Outcome::Kind::Done, "ignored: " + one.why); }},
                       route(*meaning, provider_));
@@ -143,7 +143,7 @@ Report EventHandler::run_namespace(ForNamespace const& one, base::Deadline deadl
     return run_tenant({.tenant = *found, .flux_object = true, .object = {}, .resource_version = {}}, deadline);
 }
 
-Report EventHandler::run_everyone(std::string const& why, base::Deadline deadline) {
+Report EventHandler::run_everyone(std::string const& event_id, std::string const& why, base::Deadline deadline) {
     Report listed;
     auto const tenants = all_tenants(clusters_, deadline, listed);
     if (!tenants) {
@@ -151,14 +151,29 @@ Report EventHandler::run_everyone(std::string const& why, base::Deadline deadlin
         return listed;
     }
     Report report = resync(*tenants, options_.parallel, [&](Tenant const& tenant) {
-        return run_tenant({.tenant = tenant, .flux_object = false, .object = {}, .resource_version = {}}, deadline);
+        Report one = run_tenant({.tenant = tenant, .flux_object = false, .object = {}, .resource_version = {}}, deadline);
+        metrics_.requests_made(one);
+        log_requests(event_id, one);
+        // A settled tenant is no news.
+        auto const level = one.outcome.kind == Outcome::Kind::Retry ? spdlog::level::warn
+                           : one.writes > 0                         ? spdlog::level::info
+                                                                    : spdlog::level::debug;
+        log_line(*logger_, level, clock_(), "tenant looked at",
+                 {{"event", event_id},
+                  {"kro", to_string(tenant)},
+                  {"outcome", name_of(one.outcome.kind)},
+                  {"why", one.outcome.why},
+                  {"requests", one.requests},
+                  {"writes", one.writes}});
+        return one;
     });
     report.requests += listed.requests;
+    report.rounds = std::move(listed.rounds);
     report.outcome.why = why + ": " + report.outcome.why;
     return report;
 }
 
-Report EventHandler::run_users_of(ForUsersOf const& used, base::Deadline deadline) {
+Report EventHandler::run_users_of(std::string const& event_id, ForUsersOf const& used, base::Deadline deadline) {
     Addressed const asked{Cluster::Platform, k8s::get(kProviderConfigs, {{}, provider_.name})};
     auto answers = clusters_.send({&asked, 1}, nullptr, deadline);
     auto const& config = answers.front().result;
@@ -171,16 +186,15 @@ Report EventHandler::run_users_of(ForUsersOf const& used, base::Deadline deadlin
         return report;
     }
     if (!names(*config, used)) return ended(Outcome::Kind::Done, "ignored: the ProviderConfig does not name it");
-    return run_everyone(used.kind + " " + used.name + " changed", deadline);
+    return run_everyone(event_id, used.kind + " " + used.name + " changed", deadline);
 }
 
-void EventHandler::log_event(events::CloudEvent const& event, std::string const& whom, Report const& report,
-                             std::chrono::microseconds took) {
+void EventHandler::log_requests(std::string const& event_id, Report const& report) {
+    if (!logger_->should_log(spdlog::level::debug)) return;
     base::Time const now = clock_();
-    metrics_.event_answered(event.type, report, took, now);
     for (auto const& round : report.rounds) {
         for (auto const& one : round) {
-            base::Json line = {{"event", event.id},
+            base::Json line = {{"event", event_id},
                                {"cluster", name_of(one.cluster)},
                                {"request", one.request},
                                {"result", one.error ? one.error->message : "ok"},
@@ -189,6 +203,13 @@ void EventHandler::log_event(events::CloudEvent const& event, std::string const&
             log_line(*logger_, spdlog::level::debug, now, "request", std::move(line));
         }
     }
+}
+
+void EventHandler::log_event(events::CloudEvent const& event, std::string const& whom, Report const& report,
+                             std::chrono::microseconds took) {
+    base::Time const now = clock_();
+    metrics_.event_answered(event.type, report, took, now);
+    log_requests(event.id, report);
     auto const level = report.outcome.kind == Outcome::Kind::Retry || report.outcome.kind == Outcome::Kind::Rejected
                            ? spdlog::level::warn
                            : spdlog::level::info;

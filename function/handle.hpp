@@ -40,8 +40,9 @@ class EventHandler {
     Report answer_event(events::CloudEvent const& event, base::Deadline deadline, std::string& whom);
     Report run_tenant(ForTenant const& route, base::Deadline deadline);
     Report run_namespace(ForNamespace const& route, base::Deadline deadline);
-    Report run_everyone(std::string const& why, base::Deadline deadline);
-    Report run_users_of(ForUsersOf const& route, base::Deadline deadline);
+    Report run_everyone(std::string const& event_id, std::string const& why, base::Deadline deadline);
+    Report run_users_of(std::string const& event_id, ForUsersOf const& route, base::Deadline deadline);
+    void log_requests(std::string const& event_id, Report const& report);
     void log_event(events::CloudEvent const& event, std::string const& whom, Report const& report,
                    std::chrono::microseconds took);
 

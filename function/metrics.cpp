@@ -64,6 +64,10 @@ void Metrics::event_answered(std::string const& type, Report const& report, std:
     families_->events.Add({{"type", label}, {"outcome", std::string{name_of(report.outcome.kind)}}}).Increment();
     families_->duration.Observe(seconds_of(took));
     families_->last.Add({{"type", label}}).Set(std::chrono::duration<double>(now.time_since_epoch()).count());
+    requests_made(report);
+}
+
+void Metrics::requests_made(Report const& report) {
     for (auto const& round : report.rounds) {
         for (auto const& one : round) {
             families_->requests

@@ -16,9 +16,11 @@ class Metrics {
     Metrics(Metrics const&) = delete;
     Metrics& operator=(Metrics const&) = delete;
 
-    /// `kro_function_events_total{type,outcome}`, `kro_function_event_duration_seconds`, `kro_function_api_requests_total{cluster,kind,result}`,
-    /// `kro_function_last_event_timestamp_seconds{type}`.
+    /// `kro_function_events_total{type,outcome}`, `kro_function_event_duration_seconds`,
+    /// `kro_function_last_event_timestamp_seconds{type}`, and the requests of the report's rounds.
     void event_answered(std::string const& type, Report const& report, std::chrono::microseconds took, base::Time now);
+    /// `kro_function_api_requests_total{cluster,kind,result}`, for one tenant among many.
+    void requests_made(Report const& report);
     /// `kro_function_requests_refused_total{status}`: no event, too large, queue full.
     void request_refused(int status);
 
