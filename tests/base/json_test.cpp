@@ -21,7 +21,7 @@ struct Row {
 
 class Number : public testing::TestWithParam<Row> {};
 
-// Source: RFC 8259 section 6; C95 and C98 of the field cases.
+// Source: RFC 8259 section 6.
 TEST_P(Number, KeepsItsSpelling) { EXPECT_EQ(round_trip(GetParam().text), GetParam().text); }
 
 INSTANTIATE_TEST_SUITE_P(, Number,

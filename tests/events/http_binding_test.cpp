@@ -162,7 +162,6 @@ INSTANTIATE_TEST_SUITE_P(
 
 class Body : public testing::TestWithParam<Refused> {};
 
-// Source: C98 and C103 of the field cases.
 TEST_P(Body, ThatIsNoJsonIsRefused) { EXPECT_EQ(answer_to(GetParam().message), GetParam().answer); }
 
 HttpMessage json_event(std::string body) { return binary({{"Content-Type", "application/json"}}, std::move(body)); }
@@ -219,7 +218,6 @@ HttpMessage structured_typed(std::string type) {
     return message;
 }
 
-// Source: C01 and C16 of the field cases.
 INSTANTIATE_TEST_SUITE_P(
     , ContentType,
     testing::Values(Refused{"Json", typed("application/json"), "taken"},

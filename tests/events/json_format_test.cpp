@@ -40,7 +40,7 @@ void PrintTo(DataRow const& row, std::ostream* out) { *out << row.name; }
 
 class JsonFormatData : public testing::TestWithParam<DataRow> {};
 
-// Source: CloudEvents JSON format 1.0.2, section 3.1.2; C07 and C08 of the field cases.
+// Source: CloudEvents JSON format 1.0.2, section 3.1.2.
 TEST_P(JsonFormatData, IsReadAsTheMediaTypeSays) {
     CloudEvent const event = parsed(structured(GetParam().members));
     EXPECT_EQ(event.data, GetParam().data);

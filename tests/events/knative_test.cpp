@@ -95,7 +95,7 @@ CloudEvent resource(CloudEvent event) {
     return event;
 }
 
-// C10 of the field cases: the source guesses the plural, so the subject may name a resource that does not exist.
+// The source guesses the plural, so the subject may name a resource that does not exist.
 TEST(ObjectEvent, TakesNothingFromTheSubject) {
     CloudEvent event = parsed(sample("kro-update.http"));
     ObjectEvent const before = object_of(event);
@@ -105,7 +105,6 @@ TEST(ObjectEvent, TakesNothingFromTheSubject) {
     EXPECT_EQ(object_of(event), before);
 }
 
-// C14 of the field cases.
 TEST(ObjectEvent, MeansTheSameAgainWhenOnlyTheIdDiffers) {
     CloudEvent event = parsed(sample("kro-update.http"));
     ObjectEvent const first = object_of(event);
@@ -115,7 +114,6 @@ TEST(ObjectEvent, MeansTheSameAgainWhenOnlyTheIdDiffers) {
 
 class UnusableData : public testing::TestWithParam<char const*> {};
 
-// C08 of the field cases.
 TEST_P(UnusableData, LeavesTheObjectThatTheExtensionsName) {
     ObjectEvent const object = object_of(resource(update(GetParam())));
     EXPECT_EQ(object.name, "acme");
@@ -185,7 +183,6 @@ INSTANTIATE_TEST_SUITE_P(, Contradiction,
                                          Refused{"Namespace", R"({"metadata":{"namespace":"other"}})", "namespace"}),
                          [](auto const& row) { return row.param.name; });
 
-// C89 of the field cases.
 TEST(Ping, NeedsNeitherDataNorContentType) {
     EXPECT_EQ(meaning(parsed(sample("ping.http"))), Meaning{events::Ping{}});
     EXPECT_EQ(meaning(bare("dev.knative.sources.ping", R"("whatever")")), Meaning{events::Ping{}});

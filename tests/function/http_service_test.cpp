@@ -64,7 +64,7 @@ TEST_P(AnswerOnTheWire, NeverLooksLikeAnEventNorHasAForbiddenStatus) {
     EXPECT_EQ(answer.refused, "");
 }
 
-// Source: C11 and C12 of the field cases; Knative's retry rules.
+// Source: Knative Eventing's retry rules.
 INSTANTIATE_TEST_SUITE_P(, AnswerOnTheWire,
                          testing::Values(Row{"Ok", {200, {}, "done"}, 200}, Row{"Accepted", {202}, 202},
                                          Row{"NoContent", {204}, 204}, Row{"BadRequest", {400, {}, "no subject"}, 400},
@@ -149,7 +149,7 @@ TEST_P(ContentCoding, IsUndoneOrRefused) {
     }
 }
 
-// Source: RFC 9110 section 8.4; C15 of the field cases.
+// Source: RFC 9110 section 8.4.
 INSTANTIATE_TEST_SUITE_P(
     , ContentCoding,
     testing::Values(

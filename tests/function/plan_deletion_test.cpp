@@ -1,4 +1,4 @@
-// Contract: how a tenant goes. Every test runs reconcile() on clusters in memory and looks at what is there.
+// Contract section 4: how a tenant goes. Every test runs reconcile() on clusters in memory and looks at what is there.
 #include "function/kinds.hpp"
 #include "tests/support/world.hpp"
 

@@ -1,4 +1,4 @@
-// Contract: what a tenant gets that is not being deleted. Every test runs reconcile() on clusters in memory and looks at what is there.
+// Contract section 3: what a tenant gets that is not being deleted. Every test runs reconcile() on clusters in memory and looks at what is there.
 #include "function/kinds.hpp"
 #include "tests/support/world.hpp"
 

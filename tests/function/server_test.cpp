@@ -98,7 +98,6 @@ class Gate {
 
 std::string chunked_head() { return "POST / HTTP/1.1\r\nHost: kro\r\nTransfer-Encoding: chunked\r\n\r\n"; }
 
-// C11, C12.
 TEST(Server, AnswersAnEventWithAnEmptyBodyAndWithoutEventHeaders) {
     Running server{quick(), {.handle = [](auto const&) { return HttpAnswer{202}; }}};
     RawClient client{server.port()};
@@ -111,7 +110,6 @@ TEST(Server, AnswersAnEventWithAnEmptyBodyAndWithoutEventHeaders) {
         std::none_of(answer.headers.begin(), answer.headers.end(), [](auto const& h) { return h.first.starts_with("ce-"); }));
 }
 
-// C15 a.
 TEST(Server, RefusesALengthBeyondTheLimitWithoutWaitingForTheBody) {
     Running server;
     RawClient client{server.port()};
@@ -121,7 +119,7 @@ TEST(Server, RefusesALengthBeyondTheLimitWithoutWaitingForTheBody) {
     EXPECT_TRUE(client.sees_close());
 }
 
-// C15 b. The sockets' own buffers take a few MiB; what the server reads is the limit and a little to be thrown away.
+// The sockets' own buffers take a few MiB; what the server reads is the limit and a little to be thrown away.
 TEST(Server, StopsReadingAnEndlessBodyAtTheLimitWhileOthersGoOn) {
     Running server;
     RawClient endless{server.port()};
@@ -137,7 +135,6 @@ TEST(Server, StopsReadingAnEndlessBodyAtTheLimitWhileOthersGoOn) {
     EXPECT_TRUE(endless.sees_close());
 }
 
-// C16.
 TEST(Server, TakesALargeObject) {
     std::promise<std::size_t> size;
     Running server{quick(), {.handle = [&](auto const& message) {
@@ -149,7 +146,7 @@ TEST(Server, TakesALargeObject) {
     EXPECT_EQ(size.get_future().get(), std::size_t{2} << 20U);
 }
 
-// C16: the handler refuses it for its type.
+// The handler refuses it for its type.
 TEST(Server, PassesOnALargeForm) {
     Running server{quick(), {.handle = [](auto const& message) {
                        return HttpAnswer{message.body.size() == 9216 ? 415 : 400, {}, "form"};
@@ -160,7 +157,6 @@ TEST(Server, PassesOnALargeForm) {
     EXPECT_EQ(client.ask(head + std::string(9216, 'a')).status, 415);
 }
 
-// C17.
 TEST(Server, IsNotHinderedByIdleConnections) {
     Running server;
     std::deque<RawClient> idle;
@@ -239,7 +235,6 @@ TEST(Server, BoundsTheMemoryOfAllRequestsTogether) {
     EXPECT_EQ(client.ask(post("{}")).status, 204);
 }
 
-// C21.
 TEST(Server, TakesTheHeadersOfProxiesAndTokens) {
     Running server{quick(), {.handle = [](auto const& message) { return HttpAnswer{message.headers.size() == 46 ? 204 : 400}; }}};
     std::string headers = "Authorization: Bearer " + std::string(7168, 'a') + "\r\ntraceparent: 00-1-2-01\r\ntracestate: a=b\r\n";
@@ -254,7 +249,6 @@ TEST(Server, TakesALongHeaderLine) {
     EXPECT_EQ(client.ask(post("{}", "x: " + std::string(60000, 'a') + "\r\n")).status, 204);
 }
 
-// C21.
 TEST(Server, RefusesAHeaderBeyondTheLimitWithAnAnswer) {
     Running server;
     RawClient client{server.port()};
@@ -262,7 +256,6 @@ TEST(Server, RefusesAHeaderBeyondTheLimitWithAnAnswer) {
     EXPECT_TRUE(client.sees_close());
 }
 
-// C22.
 TEST(Server, SaysContinueAtOnce) {
     Running server;
     RawClient client{server.port()};
@@ -273,7 +266,6 @@ TEST(Server, SaysContinueAtOnce) {
     EXPECT_EQ(client.ask(whole.substr(body)).status, 204);
 }
 
-// C22.
 TEST(Server, SaysThatTheBodyIsTooLargeInsteadOfContinue) {
     Running server;
     RawClient client{server.port()};
@@ -281,7 +273,6 @@ TEST(Server, SaysThatTheBodyIsTooLargeInsteadOfContinue) {
     EXPECT_TRUE(client.sees_close());
 }
 
-// C23.
 TEST(Server, ListensOnAllAddressesOfBothFamilies) {
     Running server;
     RawClient four{server.port(), "127.0.0.2"};
@@ -292,7 +283,6 @@ TEST(Server, ListensOnAllAddressesOfBothFamilies) {
     }
 }
 
-// C23.
 TEST(Server, NamesThePortThatIsTaken) {
     Running server;
     auto options = quick();
@@ -360,7 +350,7 @@ TEST(Server, ClosesAfterARequestThatItCannotFrame) {
     EXPECT_TRUE(client.sees_close());
 }
 
-// C25: an answer to a socket that is gone raises SIGPIPE where that is not prevented.
+// An answer to a socket that is gone raises SIGPIPE where that is not prevented.
 TEST(Server, OutlivesClientsThatGoAway) {
     Gate gate;
     Running server{quick(), gate.service()};
@@ -427,7 +417,6 @@ TEST(Server, OutlivesHandlersThatThrow) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(client.ask(post("{}")).status, 503);
 }
 
-// C19.
 TEST(Drain, ClosesIdleConnectionsAtOnceAndEnds) {
     auto options = quick();
     options.drain_grace = 300ms;
@@ -442,7 +431,7 @@ TEST(Drain, ClosesIdleConnectionsAtOnceAndEnds) {
     EXPECT_LT(SteadyClock::now() - begin, 1s);
 }
 
-// C19: between two requests of a client that posts often, its connection only looks idle.
+// Between two requests of a client that posts often, its connection only looks idle.
 TEST(Drain, AnswersTheNextRequestOfAConnectionThatIsUsedOften) {
     Gate gate;
     auto options = quick();
@@ -463,7 +452,6 @@ TEST(Drain, AnswersTheNextRequestOfAConnectionThatIsUsedOften) {
     EXPECT_EQ(server.ended(), Server::Ended::Drained);
 }
 
-// C19.
 TEST(Drain, ClosesABusyConnectionWithItsNextAnswer) {
     Gate gate;
     Running server{quick(), gate.service()};
@@ -479,7 +467,7 @@ TEST(Drain, ClosesABusyConnectionWithItsNextAnswer) {
     EXPECT_EQ(server.ended(), Server::Ended::Drained);
 }
 
-// C19, with a client that comes back each time.
+// With a client that comes back each time.
 TEST(Drain, EndsThoughAClientComesBackAgainAndAgain) {
     Running server;
     std::atomic<bool> stop = false;
@@ -497,7 +485,6 @@ TEST(Drain, EndsThoughAClientComesBackAgainAndAgain) {
     client.join();
 }
 
-// C20.
 TEST(Drain, ServesNewConnectionsWhileARequestIsInFlight) {
     Gate gate;
     Running server{quick(), gate.service_for("slow")};

@@ -200,7 +200,7 @@ TEST(HttpApi, IsSharedByManyThreads) {
     EXPECT_LE(server.connections(), 8);
 }
 
-// C27: with Expect, libcurl would wait a second for a 100 Continue that never comes.
+// With Expect, libcurl would wait a second for a 100 Continue that never comes.
 TEST(HttpApi, SendsLargeBodiesWithoutExpecting) {
     HttpServer server{[](Received const&) { return Reply{}; }};
     HttpApi api{access_to(server.url()), options()};
@@ -262,7 +262,6 @@ TEST(HttpApi, TakesListsCompressedUpToALimit) {
 
 // Connections that break.
 
-// C26
 TEST(BrokenConnection, IsReplacedWithoutAWord) {
     HttpServer server{[](Received const&) { return Reply{.body = "{}", .then = Reply::Then::HalfClose}; }};
     HttpApi api{access_to(server.url()), options()};
@@ -394,7 +393,7 @@ TEST(Redirect, IsNotFollowed) {
 
 // Time.
 
-// C25: names that nobody answers for, beside a server that is well.
+// Names that nobody answers for, beside a server that is well.
 TEST(Blackhole, OfAResolverEndsWithTheConnectTimeout) {
     ASSERT_EQ(blackhole().waiting.load(), 0);
     HttpOptions quick = options();
@@ -520,7 +519,7 @@ TEST(Refusal, OfTheConnectionIsUnavailableAndNamesTheServer) {
         contains(error.message, "apply secrets team/a on cluster \"acme\" (http://127.0.0.1:" + std::to_string(port) + "): "));
 }
 
-// C25: OpenSSL writes without MSG_NOSIGNAL.
+// OpenSSL writes without MSG_NOSIGNAL.
 TEST(Reset, InTheMiddleOfABodyIsNoSignal) {
     auto const ca = support::make_ca();
     auto const certificate = support::issue(ca, "server", "IP:127.0.0.1");
@@ -543,7 +542,6 @@ TEST(Reset, InTheMiddleOfABodyIsNoSignal) {
 
 // Answers that say no.
 
-// C32
 TEST(Throttling, IsHandedOnAndNeverRepeated) {
     std::atomic<int> count = 0;
     HttpServer server{[&](Received const&) {
@@ -570,7 +568,6 @@ TEST(Throttling, IsHandedOnAndNeverRepeated) {
     EXPECT_EQ(count, 4);
 }
 
-// C104
 TEST(ServersWords, BecomeUtf8) {
     HttpServer server{[](Received const& received) {
         return support::json(contains(received.target, "json") ? "{\"kind\":\"Status\",\"message\":\"bad \xFF\"}" : "bad \xFF",
@@ -586,7 +583,6 @@ TEST(ServersWords, BecomeUtf8) {
 
 // Credentials.
 
-// C28
 TEST(MountedToken, IsReadAgainWhenItIsSwapped) {
     std::mutex mutex;
     std::string valid = "one";
@@ -622,7 +618,7 @@ k8s::CredentialSource renewable(std::string before, std::string after, std::atom
     };
 }
 
-// C44: the cache's owner hands in a source that reads the Secret again.
+// The cache's owner hands in a source that reads the Secret again.
 TEST(Unauthorized, IsRepeatedOnceWithOtherCredentials) {
     HttpServer server{[](Received const& received) {
         return support::header_of(received, "Authorization") == "Bearer token-b" ? Reply{} : support::json("{}", 401);
@@ -663,7 +659,6 @@ TEST(Credentials, ThatCannotBeHadSendNothing) {
     EXPECT_TRUE(server.requests().empty());
 }
 
-// C106
 TEST(Token, IsInNoMessageWhateverTheServerSays) {
     std::string const encoded = base::encode_base64("Authorization: Bearer s3cr3t-42\r\n");
     std::vector<std::string> const bodies{
@@ -707,7 +702,6 @@ HttpServer::Script always_fine() {
     return [](Received const&) { return Reply{}; };
 }
 
-// C33
 TEST(Certificate, MayBeForAnIpv6Address) {
     Tls const tls{"IP:::1", "::1"};
     HttpServer server{always_fine(), tls.settings};
@@ -817,7 +811,6 @@ class Environment {
     std::map<std::string, std::string> variables_;
 };
 
-// C30
 TEST(Proxy, OfTheEnvironmentIsNeverUsed) {
     Tls const tls;
     HttpServer secure{always_fine(), tls.settings};
