@@ -11,6 +11,7 @@
 #include <csignal>
 #include <iostream>
 #include <mutex>
+#include <thread>
 
 namespace kro {
 namespace {
@@ -40,6 +41,18 @@ class Signals {
     }
     Signals(Signals const&) = delete;
     Signals& operator=(Signals const&) = delete;
+};
+
+/// Loads what the first request needs while the server starts.
+class LoadingTransport {
+  public:
+    LoadingTransport() : thread_(k8s::load_transport) {}
+    ~LoadingTransport() { thread_.join(); }
+    LoadingTransport(LoadingTransport const&) = delete;
+    LoadingTransport& operator=(LoadingTransport const&) = delete;
+
+  private:
+    std::thread thread_;
 };
 
 base::Clock system_clock() {
@@ -121,6 +134,7 @@ int fail(std::string const& message) {
 
 int serve(Settings const& settings, std::shared_ptr<spdlog::logger> logger) {
     base::Clock const clock = system_clock();
+    LoadingTransport const loading;
     std::unique_ptr<Embedded> embedded;
     std::unique_ptr<Clusters> clusters;
     if (settings.embedded) {

@@ -1,6 +1,7 @@
 #include "k8s/http_transport.hpp"
 
-#include <curl/curl.h>
+#include "k8s/http_curl.hpp"
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -39,7 +40,7 @@ constexpr milliseconds kAfterConnectTimeout{50};
 void initialise_process() {
     static std::once_flag once;
     std::call_once(once, [] {
-        curl_global_init(CURL_GLOBAL_DEFAULT);
+        curl().global_init(CURL_GLOBAL_DEFAULT);
         struct sigaction current {};
         if (sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
     });
@@ -48,7 +49,7 @@ void initialise_process() {
 /// Options that this libcurl may lack (another TLS library, built without a protocol) only make it less than ideal.
 template <class Value>
 void set(CURL* easy, CURLoption option, Value value) {
-    static_cast<void>(curl_easy_setopt(easy, option, value));
+    static_cast<void>(curl().easy_setopt(easy, option, value));
 }
 
 /// Not copied: the text must stay where it is as long as the handle uses it.
@@ -57,11 +58,11 @@ void set_blob(CURL* easy, CURLoption option, std::string const& text) {
     set(easy, option, text.empty() ? nullptr : &blob);
 }
 
-void append(curl_slist*& list, std::string const& line) { list = curl_slist_append(list, line.c_str()); }
+void append(curl_slist*& list, std::string const& line) { list = curl().slist_append(list, line.c_str()); }
 
 curl_off_t time_of(CURL* easy, CURLINFO info) {
     curl_off_t value = 0;
-    curl_easy_getinfo(easy, info, &value);
+    curl().easy_getinfo(easy, info, &value);
     return value;
 }
 
@@ -73,7 +74,7 @@ struct Batch {
 
 /// A libcurl handle and the exchange that it carries at the moment. Handles are used again: most options never change.
 struct Transfer {
-    CURL* easy = curl_easy_init();
+    CURL* easy = curl().easy_init();
     curl_slist* headers = nullptr;
     std::array<char, CURL_ERROR_SIZE> error{};
     std::shared_ptr<Credentials const> credentials;
@@ -92,8 +93,8 @@ struct Transfer {
     Transfer(Transfer const&) = delete;
     Transfer& operator=(Transfer const&) = delete;
     ~Transfer() {
-        curl_easy_cleanup(easy);
-        curl_slist_free_all(headers);
+        curl().easy_cleanup(easy);
+        curl().slist_free_all(headers);
     }
 
     /// Whether the request had a connection, be it that the connection is lost again.
@@ -236,19 +237,19 @@ HttpTransport::Driver::Driver(ClusterAccess const& access, HttpOptions const& op
     // Go's clients let a SOCKS proxy look the name up; libcurl calls that socks5h.
     proxy_ = access.proxy_url.starts_with("socks5://") ? "socks5h" + access.proxy_url.substr(6) : access.proxy_url;
 
-    share_ = curl_share_init();
-    curl_share_setopt(share_, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
-    multi_ = curl_multi_init();
-    curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
-    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kParallelOnHttp1));
+    share_ = curl().share_init();
+    curl().share_setopt(share_, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+    multi_ = curl().multi_init();
+    curl().multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+    curl().multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kParallelOnHttp1));
 }
 
 HttpTransport::Driver::~Driver() {
     active_.clear();
     idle_.clear();
-    curl_multi_cleanup(multi_);
-    curl_share_cleanup(share_);
-    curl_slist_free_all(connect_to_);
+    curl().multi_cleanup(multi_);
+    curl().share_cleanup(share_);
+    curl().slist_free_all(connect_to_);
 }
 
 void HttpTransport::Driver::perform(std::span<HttpExchange* const> exchanges, base::Deadline deadline) {
@@ -257,7 +258,7 @@ void HttpTransport::Driver::perform(std::span<HttpExchange* const> exchanges, ba
     Lock lock{mutex_};
     auto const now = std::chrono::steady_clock::now();
     for (auto* exchange : exchanges) waiting_.push_back({exchange, &batch, deadline, now});
-    if (driven_) curl_multi_wakeup(multi_);
+    if (driven_) curl().multi_wakeup(multi_);
     while (batch.open > 0) {
         if (!driven_) {
             drive(batch, lock);
@@ -276,7 +277,7 @@ void HttpTransport::Driver::drive(Batch& own, Lock& lock) {
         start_waiting(std::chrono::steady_clock::now());
         lock.unlock();
         int running = 0;
-        curl_multi_perform(multi_, &running);
+        curl().multi_perform(multi_, &running);
         lock.lock();
 
         auto const now = std::chrono::steady_clock::now();
@@ -288,7 +289,7 @@ void HttpTransport::Driver::drive(Batch& own, Lock& lock) {
 
         int const patience = poll_milliseconds(now);
         lock.unlock();
-        curl_multi_poll(multi_, nullptr, 0, patience, nullptr);
+        curl().multi_poll(multi_, nullptr, 0, patience, nullptr);
         lock.lock();
     }
     driven_ = false;
@@ -318,23 +319,23 @@ void HttpTransport::Driver::start(Waiting const& waiting, SteadyTime now) {
     transfer->done_by = std::min(waiting.deadline, now + options_.call_timeout);
     transfer->connect_by = now + options_.connect_timeout + kAfterConnectTimeout;
     load(*transfer);
-    curl_multi_add_handle(multi_, transfer->easy);
+    curl().multi_add_handle(multi_, transfer->easy);
     active_.push_back(std::move(transfer));
 }
 
 void HttpTransport::Driver::collect_finished(SteadyTime now) {
     int left = 0;
-    while (CURLMsg const* const message = curl_multi_info_read(multi_, &left)) {
+    while (CURLMsg const* const message = curl().multi_info_read(multi_, &left)) {
         if (message->msg != CURLMSG_DONE) continue;
         CURLcode const code = message->data.result;
         Transfer* transfer = nullptr;
-        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+        curl().easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
         bool const connected = transfer->check_connected();
         if (code == CURLE_OK) {
             long status = 0;
             long version = 0;
-            curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
-            curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_VERSION, &version);
+            curl().easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+            curl().easy_getinfo(transfer->easy, CURLINFO_HTTP_VERSION, &version);
             transfer->exchange->status = static_cast<int>(status);
             if (status != 0) multiplexed_ = version == CURL_HTTP_VERSION_2_0;
             finish(*transfer, status == 0 ? Outcome::NoAnswer : Outcome::Answered, "the answer has no status", now);
@@ -342,7 +343,7 @@ void HttpTransport::Driver::collect_finished(SteadyTime now) {
             finish(*transfer, Outcome::Senseless, "the answer is larger than " + std::to_string(options_.answer_limit) + " bytes",
                    now);
         } else {
-            std::string const said = transfer->error[0] != '\0' ? transfer->error.data() : curl_easy_strerror(code);
+            std::string const said = transfer->error[0] != '\0' ? transfer->error.data() : curl().easy_strerror(code);
             finish(*transfer, outcome_of(code, connected), said, now);
         }
     }
@@ -382,7 +383,7 @@ int HttpTransport::Driver::poll_milliseconds(SteadyTime now) const {
 
 /// Takes the transfer out of libcurl, tells its batch, and keeps the handle for the next one.
 void HttpTransport::Driver::finish(Transfer& transfer, Outcome outcome, std::string why, SteadyTime now) {
-    curl_multi_remove_handle(multi_, transfer.easy);
+    curl().multi_remove_handle(multi_, transfer.easy);
     HttpExchange& exchange = *transfer.exchange;
     exchange.sent = exchange.message.body.empty() ? transfer.connected : transfer.given > 0;
     exchange.duration = std::chrono::duration_cast<std::chrono::microseconds>(now - transfer.started);
@@ -479,7 +480,7 @@ void HttpTransport::Driver::load(Transfer& transfer) const {
     append(headers, "Expect:");
     if (!host_header_.empty()) append(headers, host_header_);
     set(easy, CURLOPT_HTTPHEADER, headers);
-    curl_slist_free_all(transfer.headers);
+    curl().slist_free_all(transfer.headers);
     transfer.headers = headers;
 
     set(easy, CURLOPT_URL, (url_ + message.target).c_str());
@@ -496,15 +497,17 @@ void HttpTransport::Driver::load(Transfer& transfer) const {
     set(easy, CURLOPT_FORBID_REUSE, 0L);
 }
 
-HttpTransport::HttpTransport(ClusterAccess const& access, HttpOptions const& options)
-    : driver_(std::make_unique<Driver>(access, options)) {}
+HttpTransport::HttpTransport(ClusterAccess const& access, HttpOptions const& options) : access_(access), options_(options) {}
 
 HttpTransport::~HttpTransport() = default;
 
 void HttpTransport::perform(std::span<HttpExchange* const> exchanges, base::Deadline deadline) {
+    std::call_once(made_, [&] { driver_ = std::make_unique<Driver>(access_, options_); });
     driver_->perform(exchanges, deadline);
 }
 
-bool HttpTransport::is_multiplexed() const { return driver_->is_multiplexed(); }
+bool HttpTransport::is_multiplexed() const { return driver_ && driver_->is_multiplexed(); }
+
+void load_transport() { static_cast<void>(curl()); }
 
 }  // namespace k8s

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -71,7 +72,13 @@ class HttpTransport {
 
   private:
     class Driver;
-    std::unique_ptr<Driver> driver_;
+    ClusterAccess access_;
+    HttpOptions options_;
+    std::once_flag made_;
+    std::unique_ptr<Driver> driver_;  ///< made by the first perform()
 };
+
+/// Loads libcurl, which the first perform() would otherwise wait for: to be called on a thread of its own while a program starts.
+void load_transport();
 
 }  // namespace k8s
