@@ -8,8 +8,6 @@ namespace kro {
 
 using k8s::Json;
 
-inline constexpr std::string_view kVersion = "v1alpha1";
-
 /// `Kro` on the onboarding cluster. Where an older CRD with the plural `kroes` is installed, that plural is found by discovery.
 inline constexpr k8s::Resource kKros{"kro.services.openmcp.cloud", "v1alpha1", "kros", "Kro"};
 inline constexpr k8s::Resource kProviderConfigs{"kro.services.openmcp.cloud", "v1alpha1", "providerconfigs", "ProviderConfig",
