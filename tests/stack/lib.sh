@@ -6,7 +6,8 @@
 #   processes        a line for each started process: name, id, time of start
 #   logs/NAME.log    what the process of that name said
 #   clusters/NAME/   certificates, credentials and the kubeconfig of a cluster
-stack_contents=(stack.json stack.json.new stack.json.newer processes logs clusters etcd kubectl-cache)
+#   parts/NAME/      files of a further part
+stack_contents=(stack.json stack.json.new stack.json.newer processes logs clusters parts ports etcd kubectl-cache)
 
 # start_process NAME COMMAND...: starts COMMAND so that it outlives this shell and takes nothing from it: no
 # terminal, no open file, no variable that would change what a test sees.
@@ -91,6 +92,30 @@ wait_for() {
     done
 }
 
+# ready_on_a_port NAME START READY ARGUMENT...: waits until READY ARGUMENT... succeeds. The process NAME listens on an
+# unused port of its own choice; when somebody else was quicker, START ARGUMENT... starts it anew.
+ready_on_a_port() {
+    local name=$1 start=$2 ready=$3
+    shift 3
+    until wait_for "$name" "$ready" "$@"; do
+        grep -q 'address already in use' "$stack/logs/$name.log" || fail_of "$name" "$name has ended"
+        "$start" "$@"
+    done
+}
+
+# at_once FUNCTION ARGUMENT...: calls FUNCTION for each ARGUMENT, all at the same time.
+at_once() {
+    local function=$1 argument calls=() call
+    shift
+    for argument in "$@"; do
+        "$function" "$argument" &
+        calls+=($!)
+    done
+    for call in "${calls[@]}"; do
+        wait "$call"
+    done
+}
+
 kubectl_on() {
     "$kubectl" --kubeconfig="$stack/clusters/$1/kubeconfig" --cache-dir="$stack/kubectl-cache" "${@:2}"
 }
@@ -100,4 +125,18 @@ kubectl_on() {
 describe() {
     jq "$@" <"$stack/stack.json.new" >"$stack/stack.json.newer"
     mv "$stack/stack.json.newer" "$stack/stack.json.new"
+}
+
+# A port below those that the kernel gives to clients, for a program that must be told one. None is given twice in a
+# stack; somebody else may still take it before the program does.
+unused_port() {
+    local port
+    mkdir -p "$stack/ports"
+    while true; do
+        port=$((20000 + RANDOM % 10000))
+        if ! grep -q "$(printf ':%04X ' "$port")" /proc/net/tcp && mkdir "$stack/ports/$port" 2>/dev/null; then
+            printf '%s\n' "$port"
+            return
+        fi
+    done
 }

@@ -8,7 +8,7 @@ start_api_server() {
     make_certificates "$stack/clusters/$cluster"
     make_token "$stack/clusters/$cluster"
     run_api_server "$cluster"
-    await_api_server "$cluster"
+    ready_on_a_port "kube-apiserver-$cluster" run_api_server api_server_is_ready "$cluster"
 }
 
 make_certificates() {
@@ -47,27 +47,6 @@ run_api_server() {
         --service-cluster-ip-range=10.96.0.0/16 --profiling=false
 }
 
-# Below the ports that the kernel gives to clients. kube-apiserver can't let the kernel choose, so somebody may still
-# take the port before it does: see await_api_server.
-unused_port() {
-    local port
-    while true; do
-        port=$((20000 + RANDOM % 10000))
-        if ! grep -q "$(printf ':%04X ' "$port")" /proc/net/tcp; then
-            printf '%s\n' "$port"
-            return
-        fi
-    done
-}
-
-await_api_server() {
-    local cluster=$1 name=kube-apiserver-$1
-    until wait_for "$name" api_server_is_ready "$cluster"; do
-        grep -q 'address already in use' "$stack/logs/$name.log" || fail_of "$name" "$name has ended"
-        run_api_server "$cluster"
-    done
-}
-
 api_server_is_ready() {
     local dir=$stack/clusters/$1
     curl --silent --fail --noproxy '*' --max-time 5 --cacert "$dir/ca.crt" --output /dev/null "$(<"$dir/server")/readyz"
@@ -76,24 +55,29 @@ api_server_is_ready() {
 write_kubeconfig() {
     local cluster=$1 server=$2 dir=$stack/clusters/$1
     printf '%s\n' "$server" >"$dir/server"
-    cat >"$dir/kubeconfig" <<EOF
+    kubeconfig_of "$cluster" admin "$(<"$dir/token")" >"$dir/kubeconfig"
+}
+
+# kubeconfig_of CLUSTER USER TOKEN
+kubeconfig_of() {
+    cat <<EOF
 apiVersion: v1
 kind: Config
 clusters:
-  - name: $cluster
+  - name: $1
     cluster:
-      server: $server
-      certificate-authority-data: $(base64 --wrap=0 "$dir/ca.crt")
+      server: $(<"$stack/clusters/$1/server")
+      certificate-authority-data: $(base64 --wrap=0 "$stack/clusters/$1/ca.crt")
 users:
-  - name: admin
+  - name: $2
     user:
-      token: $(<"$dir/token")
+      token: $3
 contexts:
-  - name: $cluster
+  - name: $1
     context:
-      cluster: $cluster
-      user: admin
+      cluster: $1
+      user: $2
       namespace: default
-current-context: $cluster
+current-context: $1
 EOF
 }
