@@ -67,3 +67,11 @@ go_is_new_enough() {
     version=$(GOTOOLCHAIN=local "$1" env GOVERSION 2>/dev/null) || return 1
     printf '%s\n' "$go_minimum" "${version#go}" | sort --version-sort --check=quiet
 }
+
+# Prints the path of a docker-registry: the machine's, else the one `scripts/setup test` put into the cache.
+find_docker_registry() {
+    command -v docker-registry && return
+    local cached
+    cached=$(cache_dir)/docker-registry/usr/bin/docker-registry
+    [[ -x $cached ]] && printf '%s\n' "$cached"
+}
