@@ -16,20 +16,38 @@ Target target_of(Step const& step) { return {step.cluster, step.request.resource
 
 bool is_about_kro(Step const& step, Observed const& observed) { return step.request.resource == observed.kros; }
 
-/// An object that is deleted may be there for a while, and the lists that it was in are out of date: all are looked at again.
+bool is_list_with(Target const& list, Target const& target) {
+    return list.key.name.empty() && list.cluster == target.cluster && list.resource == target.resource;
+}
+
+/// An object that is being deleted may be there for a while, and the lists that it was in are out of date: all are looked at again.
 void forget(Observed& observed, Target const& target) {
-    observed.seen.erase(target);
-    std::erase_if(observed.seen, [&](auto const& entry) {
-        Target const& other = entry.first;
-        return other.cluster == target.cluster && other.resource == target.resource && other.key.name.empty();
-    });
+    std::erase_if(observed.seen, [&](auto const& entry) { return entry.first == target || is_list_with(entry.first, target); });
+}
+
+/// An object that was deleted and had nothing to wait for is nowhere any more.
+void remove(Observed& observed, Target const& target) {
+    observed.seen[target] = {};
+    for (auto& [list, seen] : observed.seen) {
+        auto const items = is_list_with(list, target) && seen.present() ? seen.object.find("items") : seen.object.end();
+        if (items == seen.object.end()) continue;
+        std::erase_if(items->get_ref<Json::array_t&>(), [&](Json const& item) { return k8s::key_of(item) == target.key; });
+    }
 }
 
 void take_in(Observed& observed, Step const& step, Json object, Report& report) {
     Target const target = target_of(step);
     report.written.push_back({k8s::path_of(target.resource, target.key), k8s::resource_version_of(object)});
     bool const last_finalizer_gone = k8s::is_being_deleted(object) && k8s::finalizers_of(object).empty();
-    if (step.request.verb == Request::Verb::Delete || (last_finalizer_gone && !is_about_kro(step, observed))) {
+    if (step.request.verb == Request::Verb::Delete) {
+        if (base::text_of(base::member(object, "kind")) == "Status") {
+            remove(observed, target);
+        } else {
+            forget(observed, target);
+        }
+        return;
+    }
+    if (last_finalizer_gone && !is_about_kro(step, observed)) {
         forget(observed, target);
         return;
     }

@@ -123,6 +123,14 @@ void Planner::step(Cluster cluster, k8s::Request request, std::string why) {
     add({cluster, std::move(request), std::move(why), false});
 }
 
+void Planner::patch_metadata(Target const& target, Json fields, std::string why) {
+    Json const& object = seen(target).object;
+    fields["uid"] = k8s::uid_of(object);
+    fields["resourceVersion"] = k8s::resource_version_of(object);
+    step(target.cluster, k8s::merge_patch(target.resource, target.key, {{"metadata", std::move(fields)}}, kFieldManager),
+         std::move(why));
+}
+
 void Planner::ensure(Target const& target, Desired const& desired, std::string const& why) {
     Seen const& actual = seen(target);
     if (!actual.present()) {
@@ -145,13 +153,11 @@ Plan Planner::end(Outcome outcome) {
     return go_on();
 }
 
-void Planner::patch_annotations(Target const& target, Json annotations, std::string why) {
-    Json const& object = seen(target).object;
-    Json patch = {{"metadata",
-                   {{"uid", k8s::uid_of(object)},
-                    {"resourceVersion", k8s::resource_version_of(object)},
-                    {"annotations", std::move(annotations)}}}};
-    step(target.cluster, k8s::merge_patch(target.resource, target.key, std::move(patch), kFieldManager), std::move(why));
+std::optional<Plan> Planner::failed(std::vector<Target> const& targets) {
+    for (auto const& target : targets) {
+        if (seen(target).failed()) return fail(target.cluster, *seen(target).error);
+    }
+    return std::nullopt;
 }
 
 /// Contract section 3, step 1: asks Flux to reconcile what there is, then takes the annotation off. Whether anything was left to do.
@@ -165,9 +171,12 @@ bool Planner::forward_reconcile_request() {
         if (!seen(target).present() || k8s::annotation_of(seen(target).object, kRequestedAt) == token) continue;
         Json annotations = {{kRequestedAt, token}};
         if (target.resource == kHelmReleases) annotations[std::string{kResetAt}] = token;
-        patch_annotations(target, std::move(annotations), "hand the request to reconcile on to Flux");
+        patch_metadata(target, {{"annotations", std::move(annotations)}}, "hand the request to reconcile on to Flux");
     }
-    if (!has_steps()) patch_annotations(kro_target(), {{kOperationAnnotation, nullptr}}, "the request to reconcile is being met");
+    if (!has_steps()) {
+        Json taken_off = {{kOperationAnnotation, nullptr}};
+        patch_metadata(kro_target(), {{"annotations", std::move(taken_off)}}, "the request to reconcile is being met");
+    }
     return true;
 }
 

@@ -57,11 +57,6 @@ class Deletion {
         return p_.conclude({Verdict::Phase::Terminating, std::string{kReasonError}, std::move(message)}, Outcome::Kind::Waiting,
                            remaining());
     }
-    Ended failed(Target const& target) {
-        if (!p_.seen(target).failed()) return std::nullopt;
-        return p_.fail(target.cluster, *p_.seen(target).error);
-    }
-
     /// A 404 for a whole resource type counts as "none are left" only once discovery has confirmed that nobody serves it: a server that
     /// is starting answers 404 as well. Ends the plan while that is open; `served` says how it is.
     Ended confirm_not_served(Target const& target, bool& served) {
@@ -69,7 +64,7 @@ class Deletion {
         k8s::Resource const group{target.resource.group, "", "", "", k8s::Resource::Scope::Cluster};
         Target const discovery{target.cluster, group, {}};
         if (!p_.know({discovery})) return p_.go_on();
-        if (auto ended = failed(discovery)) return ended;
+        if (auto ended = p_.failed({discovery})) return ended;
         served = p_.seen(discovery).present() && serves(p_.seen(discovery).object, target.resource);
         return std::nullopt;
     }
@@ -85,7 +80,7 @@ class Deletion {
     }
 
     Ended look_at_access() {
-        if (auto ended = failed(p_.access_request())) return ended;
+        if (auto ended = p_.failed({p_.access_request()})) return ended;
         Seen const& access = p_.seen(p_.access_request());
         ours_ = access.present() && !p_.foreign_access();
         return std::nullopt;
@@ -144,7 +139,7 @@ class Deletion {
                 "deletion blocked: the AccessRequest is granted but names no secret, so the control plane can't be checked for "
                 "ResourceGraphDefinitions; restore the access, " +
                 or_abandon());
-        if (auto ended = failed(*secret)) return ended;
+        if (auto ended = p_.failed({*secret})) return ended;
         if (p_.seen(*secret).absent()) return error(kubeconfig_is_missing(*secret));
 
         Target const definitions{Cluster::ControlPlane, kResourceGraphDefinitions, {}};
@@ -199,7 +194,7 @@ class Deletion {
             }
             if (auto const secret = flux_kubeconfig()) {
                 if (!p_.know({*secret})) return p_.go_on();
-                if (auto ended = failed(*secret)) return ended;
+                if (auto ended = p_.failed({*secret})) return ended;
                 if (p_.seen(*secret).absent()) return error(kubeconfig_is_missing(*secret));
             }
         }
@@ -222,21 +217,20 @@ class Deletion {
         Target const bundle = p_.remote(k8s::kConfigMaps, std::string{kCaBundleName});
         auto const secret = kubeconfig();
         if (secret) {
-            if (auto ended = failed(*secret)) return ended;
+            if (auto ended = p_.failed({*secret})) return ended;
         }
         bool const reachable = secret && p_.seen(*secret).present();
         std::vector<Target> targets{copies};
         if (reachable) targets.insert(targets.end(), {remote, bundle});
         if (!p_.know(targets)) return p_.go_on();
-        if (auto ended = failed(copies)) return ended;
+        if (auto ended = p_.failed({copies})) return ended;
         // Once the access is being given back, the control plane may refuse us for that very reason.
         bool const must_answer = reachable && !p_.kro.abandon && !k8s::is_being_deleted(p_.seen(p_.access_request()).object);
-        for (auto const& target : must_answer ? std::vector{remote, bundle} : std::vector<Target>{}) {
-            if (auto ended = failed(target)) return ended;
+        if (must_answer) {
+            if (auto ended = p_.failed({remote, bundle})) return ended;
         }
         for (auto const& list : {copies, remote}) {
-            Json const& items = member(p_.seen(list).object, "items");
-            for (auto const& item : items.is_array() ? items : Json::array()) {
+            for (auto const& item : k8s::items_of(p_.seen(list).object)) {
                 if (is_kubeconfig(k8s::name_of(item)) || k8s::is_being_deleted(item)) continue;
                 remove({list.cluster, list.resource, k8s::key_of(item)}, item, "a copied secret");
             }
@@ -264,12 +258,7 @@ class Deletion {
         }
         auto const finalizers = k8s::finalizers_of(access);
         if (finalizers.size() == 1 && finalizers.front() == kAccessFinalizer) {
-            Json patch = {{"metadata",
-                           {{"uid", k8s::uid_of(access)},
-                            {"resourceVersion", k8s::resource_version_of(access)},
-                            {"finalizers", Json::array()}}}};
-            p_.step(target.cluster, k8s::merge_patch(target.resource, target.key, std::move(patch), kFieldManager),
-                    "our finalizer is the last one on the AccessRequest");
+            p_.patch_metadata(target, {{"finalizers", Json::array()}}, "our finalizer is the last one on the AccessRequest");
             return p_.go_on();
         }
         return terminating(std::string{kCleanup});
@@ -281,12 +270,7 @@ class Deletion {
         for (auto const& finalizer : k8s::finalizers_of(p_.seen(p_.kro_target()).object)) {
             if (finalizer != kFinalizer) finalizers.push_back(finalizer);
         }
-        Json patch = {
-            {"metadata",
-             {{"uid", p_.kro.uid}, {"resourceVersion", p_.kro.resource_version}, {"finalizers", std::move(finalizers)}}}};
-        p_.step(Cluster::Onboarding,
-                k8s::merge_patch(p_.kro_target().resource, p_.kro_target().key, std::move(patch), kFieldManager),
-                "everything is cleaned up: let the Kro go");
+        p_.patch_metadata(p_.kro_target(), {{"finalizers", std::move(finalizers)}}, "everything is cleaned up: let the Kro go");
         if (p_.kro.abandon) {
             p_.add(
                 {Cluster::Onboarding,

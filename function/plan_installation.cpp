@@ -49,17 +49,9 @@ class Installation {
         return p_.conclude({Verdict::Phase::Progressing, std::string{kReasonReconciling}, std::move(message)},
                            Outcome::Kind::Waiting);
     }
-    /// Ends the plan where any of these could not be asked.
-    Ended failed(std::initializer_list<Target> targets) {
-        for (auto const& target : targets) {
-            if (p_.seen(target).failed()) return p_.fail(target.cluster, *p_.seen(target).error);
-        }
-        return std::nullopt;
-    }
-
     /// Step 2.
     Ended read_config() {
-        if (auto ended = failed({p_.provider_config(), p_.access_request()})) return ended;
+        if (auto ended = p_.failed({p_.provider_config(), p_.access_request()})) return ended;
         Seen const& seen = p_.seen(p_.provider_config());
         if (seen.absent()) {
             return error("No ProviderConfig found: create the ProviderConfig \"" + p_.provider.name +
@@ -84,12 +76,8 @@ class Installation {
             Json finalizers = Json::array();
             for (auto const& finalizer : k8s::finalizers_of(p_.seen(p_.kro_target()).object)) finalizers.push_back(finalizer);
             finalizers.push_back(kFinalizer);
-            Json patch = {
-                {"metadata",
-                 {{"uid", p_.kro.uid}, {"resourceVersion", p_.kro.resource_version}, {"finalizers", std::move(finalizers)}}}};
-            p_.step(Cluster::Onboarding,
-                    k8s::merge_patch(p_.kro_target().resource, p_.kro_target().key, std::move(patch), kFieldManager),
-                    "set the finalizer, so that nothing is left behind");
+            p_.patch_metadata(p_.kro_target(), {{"finalizers", std::move(finalizers)}},
+                              "set the finalizer, so that nothing is left behind");
         }
         if (p_.seen(p_.access_request()).absent() && !p_.seen(p_.namespace_target()).present()) {
             p_.step(Cluster::Platform, k8s::create(k8s::kNamespaces, bare_namespace(p_.tenant_namespace), kFieldManager),
@@ -145,12 +133,12 @@ class Installation {
     /// Whether the Flux objects may exist: not before the first status that lists them. Saves two reads for every new tenant; were it
     /// wrong, the apply below would meet the object and the plan would go on from there.
     bool flux_objects_may_exist() const {
-        Json const& resources = member(p_.kro.status, "resources");
-        return p_.looked_at(p_.oci_repository()) || (resources.is_array() && !resources.empty());
+        return p_.looked_at(p_.oci_repository()) || !member(p_.kro.status, "resources").empty();
     }
 
     Target kubeconfig() const { return {Cluster::Platform, k8s::kSecrets, {p_.tenant_namespace, kubeconfig_secret_}}; }
     Target ca_source() const { return p_.source(k8s::kConfigMaps, config_.ca_bundle->name); }
+    Target copies() const { return p_.copy({}); }
     Target ca_copy() const { return p_.copy(std::string{kCaBundleName}); }
 
     /// The second round: everything whose name is known by now.
@@ -158,6 +146,8 @@ class Installation {
         std::vector<Target> targets;
         if (flux_objects_may_exist()) {
             targets = {p_.oci_repository(), p_.helm_release()};
+            bool const may_have_copies = !p_.is_about_flux() && !p_.seen(p_.oci_repository()).created;
+            if (may_have_copies) targets.push_back(copies());
         } else {
             targets = {kubeconfig()};
         }
@@ -168,9 +158,7 @@ class Installation {
         for (auto const& name : chart_.image_pull_secrets) targets.push_back(p_.source(k8s::kSecrets, name));
         if (wants_control_plane()) targets.push_back(kubeconfig());
         if (!p_.know(targets)) return p_.go_on();
-        for (auto const& target : targets) {
-            if (auto ended = failed({target})) return ended;
-        }
+        if (auto ended = p_.failed(targets)) return ended;
         for (auto const& target : {p_.oci_repository(), p_.helm_release()}) {
             if (k8s::is_being_deleted(p_.seen(target).object)) {
                 return waiting(std::string{target.resource.kind} + " " + target.key.name +
@@ -197,7 +185,7 @@ class Installation {
         bool const needed = used != kubeconfig_secret_ || wants_control_plane() || may_have_left_something();
         if (!needed) return std::nullopt;
         if (!p_.know({kubeconfig()})) return p_.go_on();
-        if (auto ended = failed({kubeconfig()})) return ended;
+        if (auto ended = p_.failed({kubeconfig()})) return ended;
         Seen const& secret = p_.seen(kubeconfig());
         if (secret.absent()) {
             return waiting(std::string{kWaitingForAccess} + ": granted, but secret " + k8s::to_string(kubeconfig().key) +
@@ -267,23 +255,35 @@ class Installation {
         return ensure_copy(ca_copy(), ca_secret(p_.kro.tenant, ca_pem_, ca_copy().key), "the CA bundle for the chart's registry");
     }
 
-    /// A copy goes before its reference does: were it the other way round, a fault in between would leave it behind for ever.
+    /// Copies that no setting names any more go along with their references: the label on them is what leads back here, in whatever
+    /// order the writes arrive. Only the CA bundle on the control plane has no list to be found by; it goes before its reference does.
     Ended remove_stale_copies() {
         Json const& spec = member(p_.seen(p_.oci_repository()).object, "spec");
         std::string const pull_secret = text_of(member(spec, "secretRef", "name"));
         std::string const ca_secret = text_of(member(spec, "certSecretRef", "name"));
-        std::vector<Target> stale;
-        if (!pull_secret.empty() && pull_secret != chart_.pull_secret) stale.push_back(p_.copy(pull_secret));
-        if (!ca_secret.empty() && !config_.ca_bundle) stale.insert(stale.end(), {p_.copy(ca_secret), remote_ca_bundle()});
-        if (!p_.know(stale)) return p_.go_on();
-        bool any = false;
-        for (auto const& target : stale) {
-            if (auto ended = failed({target})) return ended;
-            if (!p_.seen(target).present() || !Planner::is_ours(p_.seen(target).object)) continue;
-            remove(target, "no setting names this copy any more");
-            any = true;
+        bool const referred_to =
+            (!pull_secret.empty() && pull_secret != chart_.pull_secret) || (!ca_secret.empty() && !config_.ca_bundle);
+        if (referred_to && !p_.know({copies()})) return p_.go_on();
+        if (auto ended = p_.failed({copies()})) return ended;
+        for (auto const& item : k8s::items_of(p_.seen(copies()).object)) {
+            std::string const name = k8s::name_of(item);
+            bool const wanted = name == chart_.pull_secret || (config_.ca_bundle && name == kCaBundleName);
+            if (wanted || is_kubeconfig(name) || k8s::is_being_deleted(item)) continue;
+            p_.step(Cluster::Platform, k8s::remove(k8s::kSecrets, k8s::key_of(item), {k8s::uid_of(item), {}}),
+                    "remove: no setting names this copy any more");
         }
-        return any ? Ended{p_.go_on()} : std::nullopt;
+        if (ca_secret.empty() || config_.ca_bundle) return std::nullopt;
+        if (!p_.know({remote_ca_bundle()})) return p_.go_on();
+        if (auto ended = p_.failed({remote_ca_bundle()})) return ended;
+        if (!p_.seen(remote_ca_bundle()).present() || !Planner::is_ours(p_.seen(remote_ca_bundle()).object)) return std::nullopt;
+        remove(remote_ca_bundle(), "no setting names this copy any more");
+        return p_.go_on();
+    }
+
+    /// Whatever label the platform gives it, it is not a copy of ours.
+    bool is_kubeconfig(std::string const& name) const {
+        Json const& release = p_.seen(p_.helm_release()).object;
+        return name == kubeconfig_secret_ || name == text_of(member(release, "spec", "kubeConfig", "secretRef", "name"));
     }
 
     /// Step 6.
@@ -330,9 +330,7 @@ class Installation {
         std::vector<Target> targets{remote_secrets()};
         if (config_.ca_bundle) targets.push_back(remote_ca_bundle());
         if (!p_.know(targets)) return p_.go_on();
-        for (auto const& target : targets) {
-            if (auto ended = failed({target})) return ended;
-        }
+        if (auto ended = p_.failed(targets)) return ended;
         for (auto const& name : chart_.image_pull_secrets) {
             if (find_remote(name) == nullptr) missing_.push_back(p_.remote(k8s::kSecrets, name));
         }
@@ -341,16 +339,13 @@ class Installation {
         std::vector<Target> by_name = missing_;
         by_name.push_back(remote_namespace());
         if (!p_.know(by_name)) return p_.go_on();
-        for (auto const& target : by_name) {
-            if (auto ended = failed({target})) return ended;
-        }
+        if (auto ended = p_.failed(by_name)) return ended;
         return std::nullopt;
     }
 
     /// The copy of ours of that name, as the list has it.
     Json const* find_remote(std::string const& name) const {
-        Json const& items = member(p_.seen(remote_secrets()).object, "items");
-        if (!items.is_array()) return nullptr;
+        Json const& items = k8s::items_of(p_.seen(remote_secrets()).object);
         auto const found = std::find_if(items.begin(), items.end(), [&](Json const& item) { return k8s::name_of(item) == name; });
         return found == items.end() ? nullptr : &*found;
     }
@@ -364,8 +359,7 @@ class Installation {
 
     Ended remove_stale_remote_copies() {
         bool any = false;
-        Json const& items = member(p_.seen(remote_secrets()).object, "items");
-        for (auto const& item : items.is_array() ? items : Json::array()) {
+        for (auto const& item : k8s::items_of(p_.seen(remote_secrets()).object)) {
             std::string const name = k8s::name_of(item);
             auto const& wanted = chart_.image_pull_secrets;
             if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) continue;

@@ -44,6 +44,8 @@ class Planner {
     bool know(std::vector<Target> const& targets);
 
     void step(Cluster cluster, k8s::Request request, std::string why);
+    /// A merge patch of these fields of the metadata, of just this state of the object.
+    void patch_metadata(Target const& target, k8s::Json fields, std::string why);
     void add(Step step);
     bool has_steps() const { return !plan_.steps.empty(); }
 
@@ -56,9 +58,13 @@ class Planner {
     Plan conclude(Verdict const& verdict, Outcome::Kind kind, std::optional<k8s::Json> resources = std::nullopt);
     /// Ends without a word to the tenant.
     Plan end(Outcome outcome);
+    /// Ends the plan where any of these could not be asked.
+    std::optional<Plan> failed(std::vector<Target> const& targets);
     /// Something could not be asked or written: says so and ends as that kind of error should.
     Plan fail(Cluster cluster, k8s::Error const& error);
 
+    /// Whether what led here was about a Flux object: nothing else is likely to have changed.
+    bool is_about_flux() const { return observed_.expects_flux; }
     /// The phase to show while it is not Ready.
     Verdict::Phase phase_in_progress() const;
     /// Whether the object carries our managed-by label.
@@ -68,7 +74,6 @@ class Planner {
 
   private:
     bool forward_reconcile_request();
-    void patch_annotations(Target const& target, k8s::Json annotations, std::string why);
 
     Observed const& observed_;
     Plan plan_;

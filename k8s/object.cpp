@@ -77,4 +77,10 @@ bool has_finalizer(Json const& object, std::string_view finalizer) {
     return std::find(finalizers.begin(), finalizers.end(), finalizer) != finalizers.end();
 }
 
+Json const& items_of(Json const& list) {
+    static Json const none = Json::array();
+    Json const& items = base::member(list, "items");
+    return items.is_array() ? items : none;
+}
+
 }  // namespace k8s

@@ -66,4 +66,7 @@ std::string annotation_of(Json const& object, std::string_view annotation);
 std::vector<std::string> finalizers_of(Json const& object);
 bool has_finalizer(Json const& object, std::string_view finalizer);
 
+/// The objects of a list; an empty array where it has none.
+Json const& items_of(Json const& list);
+
 }  // namespace k8s
