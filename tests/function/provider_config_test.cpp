@@ -80,7 +80,7 @@ TEST(PollInterval, IsReadAsAGoDuration) {
 }
 
 TEST(PollInterval, IsRefusedWhereItIsNoDurationOfASecondOrMore) {
-    for (auto const* text : {"1d", "5", "-5m", "0", "", " 1m", "1m ", "1M", "999999999999h", "999ms"}) {
+    for (auto const* text : {"1d", "5", "-5m", "0", "", " 1m", "1m ", "1M", "999999999999h", "999ms", "1µs", "0s", "often"}) {
         auto const interval = kro::poll_interval_of(config_of(R"({"pollInterval": ")" + std::string{text} + R"("})"));
         ASSERT_FALSE(interval) << text;
         EXPECT_NE(interval.error().find("spec.pollInterval \"" + std::string{text} + "\""), std::string::npos)
