@@ -1,0 +1,37 @@
+#pragma once
+
+#include "tests/stack/node/pods.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+
+namespace node {
+
+/// Tells what is: to the API server, in the statuses of Deployments and Knative Services and in the EndpointSlices of Services, as
+/// the controllers of Kubernetes and of Serving would; and to tests, in a file.
+class Reporter {
+  public:
+    Reporter(Pods& pods, Cluster const& cluster, std::filesystem::path file, std::string proxy);
+    ~Reporter();
+    Reporter(Reporter const&) = delete;
+    Reporter& operator=(Reporter const&) = delete;
+
+  private:
+    void run();
+    void report_to_tests();
+    void report_to_cluster();
+
+    Pods& pods_;
+    Cluster const& cluster_;
+    std::filesystem::path const file_;
+    std::string const proxy_;
+    std::string written_;
+    std::map<std::string, std::string> reported_;  ///< by what it is about
+    std::atomic<bool> stopping_{false};
+    std::thread thread_;  ///< last: it uses everything above
+};
+
+}  // namespace node
