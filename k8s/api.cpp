@@ -98,6 +98,7 @@ Result<Json> send_one(Api& api, Request request, base::Deadline deadline) {
 
 Result<void> for_each(Api& api, Request list, int page_size, base::Deadline deadline, std::function<void(Json&)> const& visit) {
     list.limit = page_size;
+    list.visit = visit;
     for (int restarts = 0;;) {
         auto page = send_one(api, list, deadline);
         if (!page) {
@@ -105,9 +106,6 @@ Result<void> for_each(Api& api, Request list, int page_size, base::Deadline dead
                 return base::Failure{std::move(page).error()};
             list.continue_token = page.error().continue_token;
             continue;
-        }
-        if (auto items = page->find("items"); items != page->end() && items->is_array()) {
-            for (auto& item : *items) visit(item);
         }
         list.continue_token = base::text_of(base::member(*page, "metadata", "continue"));
         if (list.continue_token.empty()) return {};

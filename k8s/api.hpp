@@ -48,6 +48,12 @@ struct Request {
     std::string continue_token;  ///< List: from the page before
     int limit = 0;               ///< List: at most so many items; 0 means all
     Contents contents = Contents::Whole;
+
+    /// List: where it is set, it is called with each item as the answer is read, on the thread of send(), and may move from it and may
+    /// block. The items come without `metadata.managedFields` and are not in the answer, so that a page never stands in memory whole. Where
+    /// the answer turns out to be broken, some have been visited all the same.
+    std::function<void(Json&)> visit;
+
     bool dry_run = false;  ///< any write: the server says what it would do, and does nothing
 };
 
@@ -85,7 +91,7 @@ std::string describe(Request const& request);
 Result<Json> send_one(Api& api, Request request, base::Deadline deadline);
 
 /// Every item of a list, page by page. A continue token that expired goes on with the token that the server gave, or from the start,
-/// at most 3 times in all; `visit` may then see an item twice. `visit` is called with each item and may move from it.
+/// at most 3 times in all; `visit` may then see an item twice. `visit` is called as Request::visit is.
 Result<void> for_each(Api& api, Request list, int page_size, base::Deadline deadline, std::function<void(Json&)> const& visit);
 
 }  // namespace k8s

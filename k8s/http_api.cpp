@@ -1,5 +1,7 @@
 #include "k8s/http_api.hpp"
 
+#include "k8s/list_reader.hpp"
+
 #include <algorithm>
 
 namespace k8s {
@@ -122,7 +124,7 @@ Result<Json> HttpApi::judged(Attempt& attempt) const {
     Request const& request = *attempt.request;
     HttpExchange& exchange = attempt.exchange;
     if (exchange.outcome == Outcome::Answered && exchange.status >= 200 && exchange.status < 300) {
-        auto object = base::parse_json(exchange.body);
+        auto object = request.visit ? read_list(exchange.body, request.visit) : base::parse_json(exchange.body);
         if (object && object->is_object()) return *std::move(object);
         exchange.outcome = Outcome::Senseless;
         exchange.why =

@@ -28,6 +28,21 @@ Error no_answer(Request const& request, std::string_view why, bool maybe_done) {
     return error;
 }
 
+enum class Share { All, Half };
+
+/// What Request::visit promises. The lock is let go meanwhile: whoever visits may wait for another request.
+void hand_out_items(Request const& request, Json& list, Share share, std::unique_lock<std::mutex>& lock) {
+    if (!request.visit) return;
+    lock.unlock();
+    Json items = std::exchange(list["items"], Json::array());
+    std::size_t left = share == Share::All ? items.size() : items.size() / 2;
+    for (auto item = items.begin(); item != items.end() && left > 0; ++item, --left) {
+        if (auto metadata = item->find("metadata"); metadata != item->end()) metadata->erase("managedFields");
+        request.visit(*item);
+    }
+    lock.lock();
+}
+
 bool acts_before_it_fails(Fault const& fault) {
     return fault.kind == Fault::Kind::CutAfter || fault.kind == Fault::Kind::Truncated;
 }
@@ -172,8 +187,14 @@ std::vector<Answer> MemoryApi::send(std::span<Request const> batch, base::Deadli
             answers.push_back({server_->carry_out(request)});
             continue;
         }
-        if (acts_before_it_fails(*fault)) static_cast<void>(server_->carry_out(request).has_value());
+        if (acts_before_it_fails(*fault)) {
+            auto cut_off = server_->carry_out(request);
+            if (fault->kind == Fault::Kind::Truncated && cut_off) hand_out_items(request, *cut_off, Share::Half, lock);
+        }
         answers.push_back({base::Failure{error_for(*fault, request, server_->clock())}});
+    }
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (answers[i].result) hand_out_items(batch[i], *answers[i].result, Share::All, lock);
     }
     return answers;
 }
