@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # the script that sources this sets stack, tools and the paths of the tools
 # Knative's kinds and its admission webhooks, as processes beside the API server `platform`. To be sourced after
-# tests/stack/lib.sh and tests/stack/parts/api-server.sh.
+# tests/stack/lib.sh and tests/stack/parts/knative.sh.
 
 # start_knative eventing|serving
 start_knative() {
@@ -19,32 +19,6 @@ start_knative() {
         POD_NAME="$set-webhook" WEBHOOK_NAME="$webhook" WEBHOOK_PORT="$port" METRICS_DOMAIN="knative.dev/$set" \
         CONFIG_LOGGING_NAME=config-logging CONFIG_OBSERVABILITY_NAME=config-observability \
         "$("$tools" --path "$set-webhook")"
-}
-
-knative_crds_of_eventing() {
-    printf '%s\n' "$1"/config/core/resources/*.yaml
-}
-
-# A module's files have no links: what Serving's folder links to is in the modules that it comes from.
-knative_crds_of_serving() {
-    printf '%s\n' "$1"/config/core/300-resources/*.yaml \
-        "$("$tools" --module-dir serving knative.dev/networking)"/config/{certificate,domain-claim,ingress,serverlessservice}.yaml \
-        "$("$tools" --module-dir serving knative.dev/caching)"/config/image.yaml
-}
-
-# put FILE...
-put() {
-    kubectl_on platform apply --server-side "${@/#/--filename=}" >/dev/null
-}
-
-# The configurations name a Service. One of the type ExternalName leads the API server to this machine, and the port is
-# the one that the configuration says; the certificate is still that of the Service.
-route_to_loopback() {
-    local namespace=$1 webhook=$2 port=$3
-    shift 3
-    kubectl_on platform create service externalname "$webhook" --namespace="$namespace" --external-name=127.0.0.1 >/dev/null
-    kubectl_on platform create --dry-run=client --output=json "${@/#/--filename=}" |
-        jq --argjson port "$port" '(.. | objects | select(has("clientConfig")) | .clientConfig.service.port) = $port' | put -
 }
 
 # refused WORDS <MANIFEST: whether an admission webhook refuses it, with these words. A webhook fills in its rules some
