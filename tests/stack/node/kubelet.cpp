@@ -29,7 +29,7 @@ constexpr milliseconds kLongestPause{5'000};
 constexpr seconds kLongEnough{10};  ///< a process that has run for so long is not one that fails at its start
 constexpr milliseconds kPauseAfterFault{500};
 constexpr seconds kDefaultWindow{60};
-constexpr seconds kPatienceAtTheEnd{2};
+constexpr seconds kPatienceAtTheEnd{1};
 constexpr int kPreparers = 4;
 
 std::string_view kind_of(Workload::Kind kind) { return kind == Workload::Kind::Deployment ? "Deployment" : "Knative Service"; }

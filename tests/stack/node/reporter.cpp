@@ -131,17 +131,19 @@ void add_times(Json& status, Json const& before, bool with_update_time) {
 }  // namespace
 
 Reporter::Reporter(Pods& pods, Cluster const& cluster, std::filesystem::path file, std::string proxy)
-    : pods_(pods), cluster_(cluster), file_(std::move(file)), proxy_(std::move(proxy)), thread_([this] { run(); }) {}
+    : pods_(pods), cluster_(cluster), file_(std::move(file)), proxy_(std::move(proxy)) {
+    threads_.emplace_back([this] { repeat(&Reporter::report_to_tests); });
+    threads_.emplace_back([this] { repeat(&Reporter::report_to_cluster); });
+}
 
 Reporter::~Reporter() {
     stopping_ = true;
-    thread_.join();
+    for (auto& thread : threads_) thread.join();
 }
 
-void Reporter::run() {
+void Reporter::repeat(void (Reporter::*report)()) {
     while (!stopping_) {
-        report_to_tests();
-        report_to_cluster();
+        (this->*report)();
         std::this_thread::sleep_for(kPause);
     }
 }

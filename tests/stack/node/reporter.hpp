@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace node {
 
@@ -20,7 +21,7 @@ class Reporter {
     Reporter& operator=(Reporter const&) = delete;
 
   private:
-    void run();
+    void repeat(void (Reporter::*report)());
     void report_to_tests();
     void report_to_cluster();
 
@@ -31,7 +32,7 @@ class Reporter {
     std::string written_;
     std::map<std::string, std::string> reported_;  ///< by what it is about
     std::atomic<bool> stopping_{false};
-    std::thread thread_;  ///< last: it uses everything above
+    std::vector<std::thread> threads_;  ///< one for each of the two, so that a slow API server does not keep tests waiting
 };
 
 }  // namespace node
