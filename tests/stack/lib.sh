@@ -4,17 +4,19 @@
 #
 #   stack.json       what is running and where, written last: it is there when the stack is ready
 #   processes        a line for each started process: name, id, time of start
-#   logs/NAME.log    what the process of that name said
+#   commands/NAME    how the process of that name was started
+#   logs/NAME.log    what it said
 #   clusters/NAME/   certificates, credentials and the kubeconfig of a cluster
 #   parts/NAME/      files of a further part
-stack_contents=(stack.json stack.json.new stack.json.newer processes logs clusters parts ports etcd kubectl-cache)
+stack_contents=(stack.json stack.json.new stack.json.newer processes commands logs clusters parts ports etcd kubectl-cache)
 
 # start_process NAME COMMAND...: starts COMMAND so that it outlives this shell and takes nothing from it: no
 # terminal, no open file, no variable that would change what a test sees.
 start_process() {
     local name=$1 pid
     shift
-    mkdir -p "$stack/logs"
+    mkdir -p "$stack/logs" "$stack/commands"
+    printf '%s\0' "$@" >"$stack/commands/$name"
     # Without job control setsid replaces the new process, so its id is the one to remember.
     setsid env -i PATH="$PATH" HOME="$stack" "$@" </dev/null >"$stack/logs/$name.log" 2>&1 &
     pid=$!
@@ -37,11 +39,23 @@ is_same_process() {
     started=$(start_time "$1") && [[ $started == "$2" ]]
 }
 
-# Whether the process last started under this name is there.
+# The id and the time of start of the process that was last started under this name.
+last_started() {
+    awk -v name="$1" '$1 == name { last = $2 " " $3 } END { print last }' "$stack/processes"
+}
+
+# Whether it is there.
 is_running() {
     local pid started
-    read -r pid started < <(awk -v name="$1" '$1 == name { last = $2 " " $3 } END { print last }' "$stack/processes")
+    read -r pid started < <(last_started "$1")
     is_same_process "$pid" "$started"
+}
+
+# Its id; fails when it is not there.
+process_of() {
+    local pid started
+    read -r pid started < <(last_started "$1")
+    is_same_process "$pid" "$started" && printf '%s\n' "$pid"
 }
 
 running_processes() {

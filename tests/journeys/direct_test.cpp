@@ -1,0 +1,80 @@
+#include "tests/journeys/installation.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+namespace journeys {
+namespace {
+
+constexpr std::size_t kCrowd = 200;
+
+std::string tag_of(Json const& repository) { return text_of(member(repository, "spec", "ref", "tag")); }
+
+TEST_F(Direct, WhatChangedWhileTheAdapterWasDownIsRepairedByOneTick) {
+    auto const tenant = new_tenant();
+    order(tenant, "0.9.1");
+    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    scale_adapters(0);
+    order(tenant, "0.9.2");
+    scale_adapters(1);
+    settle();
+    EXPECT_EQ(tag_of(oci_repository(tenant)), "0.9.1") << "an adapter tells nothing of what changed before it started";
+    tick();
+    eventually("the newer version is installed", [&] { return is_ready(tenant) && installed("mcp-01") == "0.9.2"; });
+}
+
+TEST_F(Direct, WhatWasLostWhileTheLinkWasCutIsRepairedByOneTick) {
+    auto const tenant = new_tenant();
+    order(tenant, "0.9.1");
+    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    cut_link();
+    order(tenant, "0.9.2");
+    std::this_thread::sleep_for(std::chrono::seconds{10});  // how long the link is down is what this is about
+    restore_link();
+    settle();
+    EXPECT_EQ(tag_of(oci_repository(tenant)), "0.9.1") << "a source gives up after 3.1 s";
+    tick();
+    eventually("the newer version is installed", [&] { return is_ready(tenant) && installed("mcp-01") == "0.9.2"; });
+}
+
+TEST_F(Direct, ARestartOfTheWatchedApiServerIsRepairedByOneTick) {
+    auto const tenant = new_tenant();
+    order(tenant, "0.9.1");
+    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    restart_api_server();
+    order(tenant, "0.9.2");
+    tick();
+    eventually("the newer version is installed", [&] { return is_ready(tenant) && installed("mcp-01") == "0.9.2"; });
+}
+
+TEST_F(Direct, ANewNamespaceRestartsTheAdapterOfAnApiServerSource) {
+    auto const rollouts = [&] {
+        int sum = 0;
+        for (auto const& [name, deployment] : pods()["deployments"].items()) {
+            if (name.find("apiserversource-kro-function") != std::string::npos) sum += deployment.value("rollouts", 0);
+        }
+        return sum;
+    };
+    int const before = rollouts();
+    new_tenant();
+    eventually("an adapter was replaced", [&] { return rollouts() > before; });
+}
+
+TEST_F(Direct, TwoHundredTenantsAtOnceAreAllThereAfterOneTick) {
+    hold_flux();
+    auto const tenants = many_tenants(kCrowd);
+    order_all(tenants, "0.9.1");
+    settle();
+    std::size_t const by_events = count_with_helm_release(tenants);
+    std::cout << "by events alone: " << by_events << " of " << kCrowd << "\n";
+    RecordProperty("missed_by_events", static_cast<int>(kCrowd - by_events));
+    for (int ticks = 0; ticks < 2 && count_with_helm_release(tenants) < kCrowd; ++ticks) {
+        tick();
+        settle();
+    }
+    EXPECT_EQ(count_with_helm_release(tenants), kCrowd);
+}
+
+}  // namespace
+}  // namespace journeys
