@@ -30,8 +30,7 @@ TEST_F(Broker, AUserCreatesAKroAndFluxInstallsItFromARegistryWithAPassword) {
     eventually("the function is at zero", [&] { return functions().empty(); });
     int const starts = function_starts();
 
-    order(tenant, "0.9.1");
-    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    install(tenant);
     EXPECT_GT(function_starts(), starts) << "an event has woken it";
     EXPECT_EQ(installed("mcp-01"), "0.9.1");
     EXPECT_EQ(k8s::find_condition(helm_release(tenant), "Ready")->reason, "InstallSucceeded");
@@ -45,8 +44,7 @@ TEST_F(Broker, AUserCreatesAKroAndFluxInstallsItFromARegistryWithAPassword) {
 
 TEST_F(Broker, AUserAsksForANewerVersionAndFluxUpgrades) {
     auto const tenant = new_tenant();
-    order(tenant, "0.9.1");
-    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    install(tenant);
     order(tenant, "0.9.2");
     eventually("the newer version is installed", [&] { return is_ready(tenant) && installed("mcp-01") == "0.9.2"; });
     EXPECT_EQ(k8s::find_condition(helm_release(tenant), "Ready")->reason, "UpgradeSucceeded");
@@ -82,8 +80,7 @@ TEST_F(Broker, AnOperatorChangesValuesAndChartForAllTenants) {
 
 TEST_F(Broker, ARotatedPasswordBreaksSaysWhyAndHealsWithTheSourceSecret) {
     auto const tenant = new_tenant();
-    order(tenant, "0.9.1");
-    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    install(tenant);
 
     std::string const rotated = "rotated-" + tenant.namespace_;
     change_password(rotated);
@@ -101,8 +98,7 @@ TEST_F(Broker, ARotatedPasswordBreaksSaysWhyAndHealsWithTheSourceSecret) {
 
 TEST_F(Broker, AUserDeletesAKroAndNothingIsLeft) {
     auto const tenant = new_tenant();
-    order(tenant, "0.9.1");
-    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    install(tenant);
     ASSERT_FALSE(platform().list(k8s::kSecrets, kro::tenant_namespace(tenant)).empty());
 
     remove_kro(tenant);
@@ -133,8 +129,7 @@ TEST_F(Broker, AFunctionThatIsKilledInABurstLosesNothing) {
 
 TEST_F(Broker, ACutLinkToThePlatformLosesNothing) {
     auto const tenant = new_tenant();
-    order(tenant, "0.9.1");
-    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    install(tenant);
     cut_link();
     order(tenant, "0.9.2");
     std::this_thread::sleep_for(std::chrono::seconds{10});  // how long the link is down is what this is about
@@ -159,8 +154,7 @@ TEST_F(Broker, AnEventThatCanNeverSucceedEndsInTheDeadLetterSinkAndSaysWhy) {
 
 TEST_F(Broker, ResourceGraphDefinitionsHoldADeletionAndTheLastOneFreesIt) {
     auto const tenant = new_tenant();
-    order(tenant, "0.9.1");
-    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    install(tenant);
     control_plane().apply(kro::kResourceGraphDefinitions, resource_graph_definition());
     remove_kro(tenant);
     eventually("the tenant is told what holds it", [&] {

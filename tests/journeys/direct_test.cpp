@@ -13,8 +13,7 @@ std::string tag_of(Json const& repository) { return text_of(member(repository, "
 
 TEST_F(Direct, WhatChangedWhileTheAdapterWasDownIsRepairedByOneTick) {
     auto const tenant = new_tenant();
-    order(tenant, "0.9.1");
-    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    install(tenant);
     scale_adapters(0);
     order(tenant, "0.9.2");
     scale_adapters(1);
@@ -26,8 +25,7 @@ TEST_F(Direct, WhatChangedWhileTheAdapterWasDownIsRepairedByOneTick) {
 
 TEST_F(Direct, WhatWasLostWhileTheLinkWasCutIsRepairedByOneTick) {
     auto const tenant = new_tenant();
-    order(tenant, "0.9.1");
-    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    install(tenant);
     cut_link();
     order(tenant, "0.9.2");
     std::this_thread::sleep_for(std::chrono::seconds{10});  // how long the link is down is what this is about
@@ -40,8 +38,7 @@ TEST_F(Direct, WhatWasLostWhileTheLinkWasCutIsRepairedByOneTick) {
 
 TEST_F(Direct, ARestartOfTheWatchedApiServerIsRepairedByOneTick) {
     auto const tenant = new_tenant();
-    order(tenant, "0.9.1");
-    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    install(tenant);
     restart_api_server();
     order(tenant, "0.9.2");
     tick();

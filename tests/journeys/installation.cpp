@@ -168,6 +168,9 @@ bool Installation::are_gone(std::vector<kro::Tenant> const& tenants) {
 }
 
 void Installation::install_overlay() {
+    std::string const definition = std::string{KRO_SOURCE_DIR} + "/crds/kros.yaml";
+    kubectl(onboarding(), "apply --server-side --filename=" + quoted(definition));
+    kubectl(onboarding(), "wait --for=condition=Established --filename=" + quoted(definition));
     std::string const folder = std::string{KRO_SOURCE_DIR} + "/knative/overlays/" + overlay();
     kubectl(platform(), "apply --server-side --force-conflicts --kustomize=" + quoted(folder));
     set_schedule(std::string{kNever});
@@ -200,6 +203,22 @@ bool Installation::sources_are_ready() {
     return count > 0;
 }
 
+bool Installation::adapters_are_settled(std::string const& namespace_) {
+    for (auto const& deployment : platform().list(kDeployments, std::string{kNamespace})) {
+        Json const& status = member(deployment, "status");
+        Json const& replicas = member(deployment, "spec", "replicas");
+        bool const current = base::integer_of(member(status, "observedGeneration")) == k8s::generation_of(deployment);
+        if (!current || member(status, "readyReplicas") != replicas || member(status, "updatedReplicas") != replicas ||
+            member(status, "replicas") != replicas) {
+            return false;
+        }
+        std::string const settings = base::dump_json(member(deployment, "spec", "template"));
+        bool const names_namespaces = settings.find(R"(\"allNamespaces\":true)") != std::string::npos;
+        if (names_namespaces && settings.find(R"(\")" + namespace_ + R"(\")") == std::string::npos) return false;
+    }
+    return true;
+}
+
 // --- people ---
 
 void Installation::configure(Json spec) {
@@ -213,12 +232,22 @@ kro::Tenant Installation::new_tenant(std::string const& name) {
     kro::Tenant const tenant{"project-x--ws-" + unique_word(), name};
     onboarding().apply(k8s::kNamespaces, {{"metadata", {{"name", tenant.namespace_}}}});
     tenants_.push_back(tenant);
+    eventually("the adapters are at work", [&] { return adapters_are_settled(tenant.namespace_); });
     return tenant;
 }
 
 void Installation::order(kro::Tenant const& tenant, std::string const& version) {
     onboarding().apply(
         kro::kKros, {{"metadata", {{"name", tenant.name}, {"namespace", tenant.namespace_}}}, {"spec", {{"version", version}}}});
+}
+
+void Installation::install(kro::Tenant const& tenant, std::string const& version) {
+    order(tenant, version);
+    eventually("the Kro is Ready", [&] {
+        if (is_ready(tenant)) return true;
+        if (overlay() == "direct") tick();
+        return false;
+    });
 }
 
 void Installation::remove_kro(kro::Tenant const& tenant) { onboarding().remove(kro::kKros, {tenant.namespace_, tenant.name}); }

@@ -70,6 +70,9 @@ class Installation : public testing::Test {
     /// A tenant with a namespace of its own. The platform gives it the control plane that its name starts with, else mcp-01.
     kro::Tenant new_tenant(std::string const& name = "acme");
     void order(kro::Tenant const& tenant, std::string const& version);
+    /// Orders it and waits until it is Ready. With ApiServerSources over all namespaces that takes ticks: the function makes a namespace
+    /// for the tenant, which restarts their adapters, and what happens meanwhile is told by nobody.
+    void install(kro::Tenant const& tenant, std::string const& version = "0.9.1");
     void remove_kro(kro::Tenant const& tenant);
     /// The login of the chart's registry, as the source secret of the ProviderConfig has it.
     void put_login(std::string const& password);
@@ -145,6 +148,8 @@ class Installation : public testing::Test {
     void install_overlay();
     void remove_overlay();
     bool sources_are_ready();
+    /// Whether every adapter runs as its Deployment says, and knows of this namespace where it names those that it watches.
+    bool adapters_are_settled(std::string const& namespace_);
     void set_schedule(std::string const& schedule);
     bool are_gone(std::vector<kro::Tenant> const& tenants);
     void process(std::string const& action, std::string const& name);

@@ -11,8 +11,7 @@ TEST_F(Split, TenantsOfAnotherClusterAreServed) {
                    .value("ready", 0) == 1;
     });
     auto const tenant = new_tenant();
-    order(tenant, "0.9.1");
-    eventually("the Kro is Ready", [&] { return is_ready(tenant); });
+    install(tenant);
     EXPECT_EQ(installed("mcp-01"), "0.9.1");
     EXPECT_TRUE(platform().list(kro::kKros).empty());
     remove_kro(tenant);

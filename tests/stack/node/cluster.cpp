@@ -54,8 +54,9 @@ k8s::Result<std::string> Cluster::token_of(k8s::ObjectKey const& account) const 
     return token;
 }
 
-std::string Cluster::kubeconfig(std::string const& namespace_, std::string const& token) const {
-    Json const cluster{{"server", to_string(access_.server)}, {"certificate-authority-data", base::encode_base64(access_.ca)}};
+std::string Cluster::kubeconfig(std::string const& namespace_, std::string const& token, std::string const& way) const {
+    Json const cluster{{"server", way.empty() ? to_string(access_.server) : way},
+                       {"certificate-authority-data", base::encode_base64(access_.ca)}};
     return base::dump_json({
         {"apiVersion", "v1"},
         {"kind", "Config"},

@@ -30,8 +30,8 @@ class Cluster {
     /// A token of the ServiceAccount, by TokenRequest, good for a day.
     k8s::Result<std::string> token_of(k8s::ObjectKey const& account) const;
 
-    /// A kubeconfig for this API server with that token.
-    std::string kubeconfig(std::string const& namespace_, std::string const& token) const;
+    /// A kubeconfig for this API server with that token; `way` is another URL that leads there, or "".
+    std::string kubeconfig(std::string const& namespace_, std::string const& token, std::string const& way = {}) const;
 
     k8s::ClusterAccess const& access() const { return access_; }
 

@@ -372,7 +372,8 @@ void Kubelet::prepare_pods() {
 void Kubelet::prepare(Pod& pod) {
     auto const& [kind, key] = pod.workload;
     Place const place{options_.folder / (pod.name.namespace_ + "." + pod.name.name),
-                      options_.logs / (key.namespace_ + "." + key.name + ".log"), options_.proxy};
+                      options_.logs / (key.namespace_ + "." + key.name + ".log"), options_.proxy,
+                      kind == Workload::Kind::KnativeService ? options_.way : ""};
     auto command = command_of(pod.pod_template, pod.name, place, images_, cluster_);
     if (command && kind == Workload::Kind::KnativeService) {
         command->environment.emplace_back("PORT", std::to_string(serving_port(pod.pod_template)));

@@ -22,6 +22,7 @@ struct KubeletOptions {
     std::filesystem::path logs;                       ///< NAMESPACE.WORKLOAD.log
     std::string proxy;                                ///< the URL of the node's HTTP proxy
     std::optional<std::chrono::milliseconds> window;  ///< in the place of what Knative Services say
+    std::string way;                                  ///< of functions to the API server, "" for its own URL
     int max_scale = 1;                                ///< pods of one Knative Service
 };
 

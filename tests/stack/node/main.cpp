@@ -59,7 +59,10 @@ node::Watch::Listener service_listener(Pods& pods) {
     auto const listed = [&pods](std::vector<Json> objects) {
         std::lock_guard const lock{pods.mutex};
         pods.services.clear();
-        for (auto& object : objects) pods.services[k8s::key_of(object)] = std::move(object);
+        for (auto& object : objects) {
+            auto const key = k8s::key_of(object);
+            pods.services[key] = std::move(object);
+        }
     };
     auto const changed = [&pods](Json object, bool deleted) {
         std::lock_guard const lock{pods.mutex};
@@ -91,12 +94,16 @@ int main(int argc, char** argv) {
     std::string logs;
     std::string images;
     std::string window;
+    std::string way;
+    std::uint16_t port = 0;
     int max_scale = 1;
     app.add_option("--kubeconfig", kubeconfig, "An administrator's, for the API server")->required();
     app.add_option("--folder", folder, "For node.json, and what pods are given")->required();
     app.add_option("--logs", logs, "For what the processes say")->required();
     app.add_option("--images", images, "A line for each image: its name, and the path of a program")->required();
+    app.add_option("--port", port, "For the HTTP proxy; without it the kernel chooses one");
     app.add_option("--window", window, "How long a Knative Service is kept without a request, whatever it says itself");
+    app.add_option("--way", way, "The URL by which functions reach the API server, where it is another one");
     app.add_option("--max-scale", max_scale, "Pods of one Knative Service at a time, whatever it says itself");
     CLI11_PARSE(app, argc, argv);
 
@@ -112,9 +119,13 @@ int main(int argc, char** argv) {
     auto& pods = *new Pods;
     node::Kubelet* kubelet = nullptr;
     auto const wake = [&kubelet] { kubelet->wake(); };
-    auto& proxy = *new node::Proxy{pods, wake};
-    node::KubeletOptions options{
-        .folder = folder, .logs = logs, .proxy = proxy.url(), .window = node::parse_duration(window), .max_scale = max_scale};
+    auto& proxy = *new node::Proxy{pods, port, wake};
+    node::KubeletOptions options{.folder = folder,
+                                 .logs = logs,
+                                 .proxy = proxy.url(),
+                                 .window = node::parse_duration(window),
+                                 .way = way,
+                                 .max_scale = max_scale};
     kubelet = new node::Kubelet{pods, cluster, table, options};
     node::Watch const deployments{cluster, node::kDeployments, workload_listener(pods, Workload::Kind::Deployment, wake)};
     node::Watch const functions{cluster, node::kKnativeServices, workload_listener(pods, Workload::Kind::KnativeService, wake)};

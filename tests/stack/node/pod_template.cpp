@@ -85,7 +85,7 @@ class Maker {
             auto const token = cluster_.token_of({pod_.namespace_, account()});
             if (!token) return Failure{token.error().message};
             auto const file = place_.folder / "kubeconfig";
-            write_file(file, cluster_.kubeconfig(pod_.namespace_, *token));
+            write_file(file, cluster_.kubeconfig(pod_.namespace_, *token, place_.way));
             variables.emplace_back("KUBECONFIG", file.string());
             // Stands for the file `namespace` beside the token.
             variables.emplace_back("POD_NAMESPACE", pod_.namespace_);

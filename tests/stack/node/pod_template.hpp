@@ -22,6 +22,7 @@ struct Place {
     std::filesystem::path folder;  ///< the pod's own: its kubeconfig, its volumes
     std::filesystem::path log;
     std::string proxy;  ///< the URL of the node's HTTP proxy
+    std::string way;    ///< the URL that leads to the API server, "" for its own
 };
 
 /// The one container of a template. Null where there is none.

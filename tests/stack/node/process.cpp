@@ -3,6 +3,7 @@
 #include "tests/stack/node/pod_ports.hpp"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -48,7 +49,10 @@ struct Beginning {
         ::dup2(input, STDIN_FILENO);
         ::dup2(log, STDOUT_FILENO);
         ::dup2(log, STDERR_FILENO);
-        if (::chdir(folder) == 0 && hand_over_binds(node)) ::execve(program, arguments, environment);
+        bool const handed_over = hand_over_binds(node);
+        // The node's connections are its own; not every library opens them so that exec closes them.
+        ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+        if (handed_over && ::chdir(folder) == 0) ::execve(program, arguments, environment);
         ::_exit(kCannotStart);
     }
 };

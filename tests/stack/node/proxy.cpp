@@ -54,14 +54,17 @@ bool wants_to_close(HttpMessage const& message) {
 
 }  // namespace
 
-Proxy::Proxy(Pods& pods, std::function<void()> wanted)
+Proxy::Proxy(Pods& pods, std::uint16_t port, std::function<void()> wanted)
     : pods_(pods), wanted_(std::move(wanted)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    int const on = 1;
+    ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (::bind(listener_, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0 ||
         ::listen(listener_, SOMAXCONN) != 0) {
-        throw std::runtime_error{"can't listen on loopback"};
+        throw std::runtime_error{"can't listen on port " + std::to_string(port) + ": address already in use"};
     }
     thread_ = std::thread{[this] { accept_all(); }};
 }

@@ -21,8 +21,9 @@ namespace node {
 /// has no ready pod, or a Knative Service none in two minutes; 504 when a Knative Service's `timeoutSeconds` have passed.
 class Proxy {
   public:
-    /// Listens on loopback, at a port that the kernel chooses. `wanted` is called when a request waits for a pod.
-    Proxy(Pods& pods, std::function<void()> wanted);
+    /// Listens on loopback, where `port` is 0 at a port that the kernel chooses; throws where it can't. `wanted` is called when a
+    /// request waits for a pod.
+    Proxy(Pods& pods, std::uint16_t port, std::function<void()> wanted);
     ~Proxy();
     Proxy(Proxy const&) = delete;
     Proxy& operator=(Proxy const&) = delete;

@@ -47,10 +47,11 @@ name_eventing_images() {
 # The API server is to reach the webhooks at the ports that their configurations say, so these pods ask for ports of the node.
 start_eventing_deployments() {
     local core=$eventing/config/core channel=$eventing/config/channels/in-memory-channel
-    local broker=$eventing/config/brokers/mt-channel-broker webhook_port channel_port
+    local broker=$eventing/config/brokers/mt-channel-broker webhook_port channel_port converted
     webhook_port=$(unused_port)
     channel_port=$(unused_port)
-    route_to_loopback knative-eventing eventing-webhook "$webhook_port" "$core"/webhooks/*.yaml
+    mapfile -t converted < <(grep --files-with-matches '^  conversion:' "${crds_of_eventing[@]}")
+    route_to_loopback knative-eventing eventing-webhook "$webhook_port" "$core"/webhooks/*.yaml "${converted[@]}"
     route_to_loopback knative-eventing inmemorychannel-webhook "$channel_port" "$channel"/webhooks/*.yaml
     kubectl_on platform create --dry-run=client --output=json \
         --filename="$core"/deployments/{controller,webhook,pingsource-mt-adapter}.yaml \

@@ -26,11 +26,14 @@ start_node() {
     local dir=$stack/parts/node flags=()
     mkdir -p "$dir"
     stands_for kro-function "$kro_function"
+    # The part link, where it is started before this one.
+    [[ ! -s $stack/clusters/platform/link ]] || flags+=(--way="$(<"$stack/clusters/platform/link")")
     [[ -z ${NODE_WINDOW:-} ]] || flags+=(--window="$NODE_WINDOW")
     # The kind that the node gives a status to. Nothing else of Serving is there.
     kubectl_on platform apply --server-side --filename="$serving_module/config/core/300-resources/service.yaml" >/dev/null
-    start_process node "$stack_node" --kubeconfig="$stack/clusters/platform/kubeconfig" --folder="$dir" --logs="$stack/logs" \
-        --images="$dir/images" --max-scale="${NODE_MAX_SCALE:-1}" "${flags[@]}"
+    # A port that stays the same when the node is stopped and started again.
+    start_process node "$stack_node" --kubeconfig="$stack/clusters/platform/kubeconfig" --port="$(unused_port)" --folder="$dir" \
+        --logs="$stack/logs" --images="$dir/images" --max-scale="${NODE_MAX_SCALE:-1}" "${flags[@]}"
 }
 
 await_node() {
