@@ -14,7 +14,8 @@ using base::text_of;
 
 namespace {
 
-constexpr std::chrono::milliseconds kPause{20};
+constexpr std::chrono::milliseconds kTestsPause{20};
+constexpr std::chrono::milliseconds kClusterPause{50};
 constexpr std::string_view kManager = "stack-node";
 
 /// How many pods of a workload there are, of which kind.
@@ -84,13 +85,36 @@ Json status_of_service(Workload const& workload) {
     };
 }
 
+bool is_endpoint(Pod const& pod, Json const& service) {
+    return pod.ready && pod.workload.first == Workload::Kind::Deployment && is_selected(pod, service);
+}
+
+/// All that a status is made of, to see cheaply whether there is something to tell.
+std::string summary(Workload const& workload, Counts const& counts) {
+    std::string text = workload.fault;
+    for (std::int64_t const number : {k8s::generation_of(workload.object), std::int64_t{replicas_of(workload)},
+                                      std::int64_t{counts.all}, std::int64_t{counts.current}, std::int64_t{counts.ready}}) {
+        text += " " + std::to_string(number);
+    }
+    return text;
+}
+
+/// The same of a Service's endpoints.
+std::string summary(Pods const& pods, Json const& service) {
+    std::string text = k8s::resource_version_of(service);
+    for (auto const& pod : pods.pods) {
+        if (is_endpoint(*pod, service)) text += " " + pod->name.address;
+    }
+    return text;
+}
+
 /// The ready pods of a Service. A ready pod has an address; that nothing listens there matters to nobody, since whoever
 /// connects does so through the node.
 Json endpoint_slice(Pods const& pods, Json const& service) {
     Json endpoints = Json::array();
     Json ports = Json::array();
     for (auto const& pod : pods.pods) {
-        if (pod->workload.first != Workload::Kind::Deployment || !pod->ready || !is_selected(*pod, service)) continue;
+        if (!is_endpoint(*pod, service)) continue;
         endpoints.push_back({{"addresses", {pod->name.address}},
                              {"conditions", {{"ready", true}, {"serving", true}, {"terminating", false}}},
                              {"nodeName", kManager}});
@@ -132,8 +156,8 @@ void add_times(Json& status, Json const& before, bool with_update_time) {
 
 Reporter::Reporter(Pods& pods, Cluster const& cluster, std::filesystem::path file, std::string proxy)
     : pods_(pods), cluster_(cluster), file_(std::move(file)), proxy_(std::move(proxy)) {
-    threads_.emplace_back([this] { repeat(&Reporter::report_to_tests); });
-    threads_.emplace_back([this] { repeat(&Reporter::report_to_cluster); });
+    threads_.emplace_back([this] { repeat(&Reporter::report_to_tests, kTestsPause); });
+    threads_.emplace_back([this] { repeat(&Reporter::report_to_cluster, kClusterPause); });
 }
 
 Reporter::~Reporter() {
@@ -141,10 +165,10 @@ Reporter::~Reporter() {
     for (auto& thread : threads_) thread.join();
 }
 
-void Reporter::repeat(void (Reporter::*report)()) {
+void Reporter::repeat(void (Reporter::*report)(), std::chrono::milliseconds pause) {
     while (!stopping_) {
         (this->*report)();
-        std::this_thread::sleep_for(kPause);
+        std::this_thread::sleep_for(pause);
     }
 }
 
@@ -196,11 +220,11 @@ void Reporter::report_to_cluster() {
             if (workload.deleted) continue;
             bool const serves = key.first == Workload::Kind::KnativeService;
             auto const& resource = serves ? kKnativeServices : kDeployments;
-            Json status = serves ? status_of_service(workload) : status_of_deployment(workload, count(pods_, key, workload));
-            std::string const about =
-                std::string{resource.kind} + " " + std::string{resource.group} + " " + k8s::uid_of(workload.object);
-            std::string text = status.dump();
+            Counts const counts = serves ? Counts{} : count(pods_, key, workload);
+            std::string const about = k8s::uid_of(workload.object);
+            std::string text = summary(workload, counts);
             if (reported_[about] == text) continue;
+            Json status = serves ? status_of_service(workload) : status_of_deployment(workload, counts);
             add_times(status, workload.object, !serves);
             k8s::Request request = k8s::merge_patch(resource, key.second, {{"status", std::move(status)}}, kManager);
             request.subresource = "status";
@@ -208,11 +232,10 @@ void Reporter::report_to_cluster() {
         }
         for (auto const& [key, service] : pods_.services) {
             if (!member(service, "spec", "selector").is_object()) continue;
-            Json slice = endpoint_slice(pods_, service);
-            std::string const about = "EndpointSlice " + k8s::uid_of(service);
-            std::string text = slice.dump();
+            std::string const about = k8s::uid_of(service);
+            std::string text = summary(pods_, service);
             if (reported_[about] == text) continue;
-            messages.push_back({about, std::move(text), k8s::apply(kEndpointSlices, std::move(slice), kManager)});
+            messages.push_back({about, std::move(text), k8s::apply(kEndpointSlices, endpoint_slice(pods_, service), kManager)});
         }
     }
     for (auto& message : messages) {

@@ -3,6 +3,7 @@
 #include "tests/stack/node/pods.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -21,7 +22,7 @@ class Reporter {
     Reporter& operator=(Reporter const&) = delete;
 
   private:
-    void repeat(void (Reporter::*report)());
+    void repeat(void (Reporter::*report)(), std::chrono::milliseconds pause);
     void report_to_tests();
     void report_to_cluster();
 
