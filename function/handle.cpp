@@ -2,6 +2,7 @@
 
 #include "function/kinds.hpp"
 #include "function/log.hpp"
+#include "function/pages.hpp"
 #include "function/provider_config.hpp"
 #include "function/resync.hpp"
 
@@ -65,7 +66,7 @@ EventHandler::EventHandler(Clusters& clusters, Provider provider, Options option
                            std::shared_ptr<spdlog::logger> logger)
     : clusters_(clusters),
       provider_(std::move(provider)),
-      options_(options),
+      options_(std::move(options)),
       clock_(std::move(clock)),
       metrics_(metrics),
       logger_(std::move(logger)) {}
@@ -93,6 +94,12 @@ HttpAnswer EventHandler::handle(events::HttpMessage const& message) {
 }
 
 Report EventHandler::answer_event(events::CloudEvent const& event, base::Deadline deadline, std::string& whom) {
+    if (event.type == kReconcileType) {
+        auto tenant = parse_tenant(event.subject.value_or(""));
+        if (!tenant) return ended(Outcome::Kind::Rejected, "subject: is no tenant");
+        whom = to_string(*tenant);
+        return run_tenant({.tenant = *std::move(tenant), .object = {}, .resource_version = {}}, deadline);
+    }
     auto const meaning = events::meaning_of(event);
     if (!meaning) return ended(Outcome::Kind::Rejected, events::to_string(meaning.error()));
     return std::visit(Overloaded{[&](ForTenant const& one) {
@@ -105,7 +112,7 @@ Report EventHandler::answer_event(events::CloudEvent const& event, base::Deadlin
                                  },
                                  [&](ForEveryone const& one) {
                                      whom = "everyone";
-                                     return run_everyone(event.id, one.why, deadline);
+                                     return run_everyone(event.id, one, deadline);
                                  },
                                  [&](ForUsersOf const& one) {
                                      whom = "users of " + one.kind + " " + one.name;
@@ -143,34 +150,58 @@ Report EventHandler::run_namespace(ForNamespace const& one, base::Deadline deadl
     return run_tenant({.tenant = *found, .flux_object = true, .object = {}, .resource_version = {}}, deadline);
 }
 
-Report EventHandler::run_everyone(std::string const& event_id, std::string const& why, base::Deadline deadline) {
-    Report listed;
-    auto const tenants = all_tenants(clusters_, deadline, listed);
-    if (!tenants) {
-        listed.outcome = {Outcome::Kind::Retry, tenants.error().message, tenants.error().retry_after};
-        return listed;
-    }
-    Report report = resync(*tenants, options_.parallel, [&](Tenant const& tenant) {
-        Report one = run_tenant({.tenant = tenant, .flux_object = false, .object = {}, .resource_version = {}}, deadline);
-        metrics_.requests_made(one);
-        log_requests(event_id, one);
-        // A settled tenant is no news.
-        auto const level = one.outcome.kind == Outcome::Kind::Retry ? spdlog::level::warn
-                           : one.writes > 0                         ? spdlog::level::info
-                                                                    : spdlog::level::debug;
-        log_line(*logger_, level, clock_(), "tenant looked at",
-                 {{"event", event_id},
-                  {"kro", to_string(tenant)},
-                  {"outcome", name_of(one.outcome.kind)},
-                  {"why", one.outcome.why},
-                  {"requests", one.requests},
-                  {"writes", one.writes}});
-        return one;
-    });
-    report.requests += listed.requests;
-    report.rounds = std::move(listed.rounds);
-    report.outcome.why = why + ": " + report.outcome.why;
+Report EventHandler::run_everyone(std::string const& event_id, ForEveryone const& route, base::Deadline deadline) {
+    if (echo_.knows(route.object, route.resource_version)) return ended(Outcome::Kind::Done, "an echo of our own write");
+    // A tick that comes while another pass goes on asks for nothing that this one does not do. A change may have come too late for it.
+    auto const sharing = route.cause == ForEveryone::Cause::Tick ? Sharing::Running : Sharing::Next;
+    auto report = everyone_.pass(
+        {}, deadline, [&] { return resync(event_id, route, deadline); }, sharing);
+    if (!report) return ended(Outcome::Kind::Retry, "every tenant is still being looked at for an earlier event");
+    return *std::move(report);
+}
+
+Report EventHandler::resync(std::string const& event_id, ForEveryone const& route, base::Deadline deadline) {
+    Resync::Hooks hooks;
+    hooks.reconcile = [&](Observed observed, base::Deadline until) { return reconcile_seen(std::move(observed), until); };
+    hooks.found = [&](Finding const& finding) { log_finding(event_id, finding); };
+    hooks.sink = options_.sink;
+    Report report = Resync{{clusters_, provider_}, options_.resync, std::move(hooks)}.run(route.cause, clock_(), deadline);
+    echo_.remember(report.written);
+    report.outcome.why = route.why + ": " + report.outcome.why;
     return report;
+}
+
+Report EventHandler::reconcile_seen(Observed observed, base::Deadline deadline) {
+    Tenant const tenant = observed.tenant;
+    auto report = turnstile_.pass(
+        tenant, deadline,
+        [&] {
+            Report done = reconcile({clusters_, provider_}, std::move(observed), clock_(), deadline);
+            if (done.outcome.kind != Outcome::Kind::Retry) echo_.remember(done.written);
+            return done;
+        },
+        Sharing::Nobody);
+    if (!report) return ended(Outcome::Kind::Retry, "it is still being brought up to date for an earlier event");
+    return *std::move(report);
+}
+
+void EventHandler::log_finding(std::string const& event_id, Finding const& finding) {
+    Report const& report = finding.report;
+    metrics_.requests_made(report);
+    log_requests(event_id, report);
+    bool const sent = finding.done == Finding::Done::Sent;
+    // A tenant that was looked at more closely and needed nothing is no news.
+    auto const level = report.outcome.kind == Outcome::Kind::Retry     ? spdlog::level::warn
+                       : report.writes > 0 || sent || finding.orphaned ? spdlog::level::info
+                                                                       : spdlog::level::debug;
+    log_line(*logger_, level, clock_(), "tenant looked at",
+             {{"event", event_id},
+              {"kro", to_string(finding.tenant)},
+              {"needs", finding.needs},
+              {"outcome", sent ? "Sent" : name_of(report.outcome.kind)},
+              {"why", sent ? "handed on as an event" : report.outcome.why},
+              {"requests", report.requests},
+              {"writes", report.writes}});
 }
 
 Report EventHandler::run_users_of(std::string const& event_id, ForUsersOf const& used, base::Deadline deadline) {
@@ -186,7 +217,7 @@ Report EventHandler::run_users_of(std::string const& event_id, ForUsersOf const&
         return report;
     }
     if (!names(*config, used)) return ended(Outcome::Kind::Done, "ignored: the ProviderConfig does not name it");
-    return run_everyone(event_id, used.kind + " " + used.name + " changed", deadline);
+    return run_everyone(event_id, {.why = used.kind + " " + used.name + " changed"}, deadline);
 }
 
 void EventHandler::log_requests(std::string const& event_id, Report const& report) {

@@ -5,6 +5,7 @@
 #include "function/metrics.hpp"
 #include "function/outcome.hpp"
 #include "function/reconcile.hpp"
+#include "function/resync.hpp"
 #include "function/route.hpp"
 #include "function/turnstile.hpp"
 
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <variant>
 
 namespace kro {
 
@@ -24,7 +26,8 @@ class EventHandler {
   public:
     struct Options {
         std::chrono::milliseconds budget = std::chrono::seconds{25};  ///< for one request, all its events together
-        int parallel = 8;                                             ///< tenants at a time, where an event concerns many
+        Resync::Options resync = {};                                  ///< where an event concerns many tenants
+        Sink sink = nullptr;                                          ///< who gets what is too much for one pod; may be none
     };
 
     EventHandler(Clusters& clusters, Provider provider, Options options, base::Clock clock, Metrics& metrics,
@@ -40,8 +43,11 @@ class EventHandler {
     Report answer_event(events::CloudEvent const& event, base::Deadline deadline, std::string& whom);
     Report run_tenant(ForTenant const& route, base::Deadline deadline);
     Report run_namespace(ForNamespace const& route, base::Deadline deadline);
-    Report run_everyone(std::string const& event_id, std::string const& why, base::Deadline deadline);
+    Report run_everyone(std::string const& event_id, ForEveryone const& route, base::Deadline deadline);
+    Report resync(std::string const& event_id, ForEveryone const& route, base::Deadline deadline);
+    Report reconcile_seen(Observed observed, base::Deadline deadline);
     Report run_users_of(std::string const& event_id, ForUsersOf const& route, base::Deadline deadline);
+    void log_finding(std::string const& event_id, Finding const& finding);
     void log_requests(std::string const& event_id, Report const& report);
     void log_event(events::CloudEvent const& event, std::string const& whom, Report const& report,
                    std::chrono::microseconds took);
@@ -53,7 +59,8 @@ class EventHandler {
     Metrics& metrics_;
     std::shared_ptr<spdlog::logger> logger_;
     Witness witness_;
-    Turnstile<Report> turnstile_;
+    Turnstile<Tenant, Report> turnstile_;
+    Turnstile<std::monostate, Report> everyone_;
     Echo echo_;
 };
 

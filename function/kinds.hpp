@@ -16,6 +16,8 @@ inline constexpr k8s::Resource kAccessRequests{"clusters.openmcp.cloud", "v1alph
 inline constexpr k8s::Resource kClusterRequests{"clusters.openmcp.cloud", "v1alpha1", "clusterrequests", "ClusterRequest"};
 inline constexpr k8s::Resource kOciRepositories{"source.toolkit.fluxcd.io", "v1", "ocirepositories", "OCIRepository"};
 inline constexpr k8s::Resource kHelmReleases{"helm.toolkit.fluxcd.io", "v2", "helmreleases", "HelmRelease"};
+/// Knative's: what sends us the ticks. Source: Knative Eventing v0.50.
+inline constexpr k8s::Resource kPingSources{"sources.knative.dev", "v1", "pingsources", "PingSource"};
 inline constexpr k8s::Resource kResourceGraphDefinitions{"kro.run", "v1alpha1", "resourcegraphdefinitions",
                                                          "ResourceGraphDefinition", k8s::Resource::Scope::Cluster};
 

@@ -1,5 +1,7 @@
 #include "function/metrics.hpp"
 
+#include "function/route.hpp"
+
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
@@ -15,13 +17,14 @@ namespace {
 
 /// A type that strangers make up must not become a time series.
 std::string known_type(std::string const& type) {
-    constexpr std::array<std::string_view, 7> kKnown{"dev.knative.apiserver.resource.add",
+    constexpr std::array<std::string_view, 8> kKnown{"dev.knative.apiserver.resource.add",
                                                      "dev.knative.apiserver.resource.update",
                                                      "dev.knative.apiserver.resource.delete",
                                                      "dev.knative.apiserver.ref.add",
                                                      "dev.knative.apiserver.ref.update",
                                                      "dev.knative.apiserver.ref.delete",
-                                                     "dev.knative.sources.ping"};
+                                                     "dev.knative.sources.ping",
+                                                     kReconcileType};
     return std::find(kKnown.begin(), kKnown.end(), type) == kKnown.end() ? "other" : type;
 }
 

@@ -34,6 +34,7 @@ struct Seen {
     State state = State::Absent;
     k8s::Json object;                 ///< Present: the object, or a list with `items`
     std::optional<k8s::Error> error;  ///< Failed: why it could not be asked
+    bool listed = false;              ///< as a page of a list had it, a while ago
     bool applied = false;             ///< the object is what the API server made of our apply, in this run
     bool created = false;             ///< it was not there before this run applied it
 
@@ -56,6 +57,8 @@ struct Observed {
     bool expects_flux = false;  ///< a hint that saves a round: the event was about a Flux object, so look at those at once
     std::map<Target, Seen> seen;
     std::optional<FailedStep> failed_step;
+    bool orphaned =
+        false;  ///< found without a Kro: where that proves true, what is left is cleaned up as if it were being deleted
 };
 
 }  // namespace kro

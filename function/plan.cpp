@@ -73,6 +73,11 @@ base::Result<std::string, std::string> kubeconfig_text(Json const& secret) {
 Planner::Planner(Observed const& observed, Provider const& provider_of_all, base::Time time)
     : tenant_namespace(kro::tenant_namespace(observed.tenant)), provider(provider_of_all), now(time), observed_(observed) {
     kro = read_kro(seen(kro_target()).object);
+    if (!is_orphaned()) return;
+    kro.tenant = observed_.tenant;
+    kro.being_deleted = true;
+    kro.has_finalizer = true;
+    kro.status = {{"phase", name_of(Verdict::Phase::Terminating)}};
 }
 
 Target Planner::kro_target() const {
@@ -184,6 +189,7 @@ Plan Planner::conclude(Verdict const& verdict, Outcome::Kind kind, std::optional
     if (!plan_.reads.empty() || has_steps()) return go_on();
     if (forward_reconcile_request()) return go_on();
     plan_.outcome = {kind, verdict.message, std::nullopt};
+    if (is_orphaned()) return go_on();
     Json const& known = member(kro.status, "resources");
     Json const status = desired_status(kro, verdict, resources ? *resources : known, now);
     if (!status_differs(kro.status, status)) return go_on();
@@ -253,7 +259,7 @@ Plan plan_for(Observed const& observed, Provider const& provider, base::Time now
     if (!planner.know(first)) return planner.go_on();
 
     Seen const& kro = planner.seen(planner.kro_target());
-    if (kro.absent()) return planner.end({Outcome::Kind::Done, "the Kro is gone", std::nullopt});
+    if (kro.absent() && !observed.orphaned) return planner.end({Outcome::Kind::Done, "the Kro is gone", std::nullopt});
     if (kro.failed()) {
         return planner.end({Outcome::Kind::Retry, std::string{name_of(Cluster::Onboarding)} + ": " + kro.error->message,
                             kro.error->retry_after});

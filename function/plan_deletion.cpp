@@ -266,6 +266,7 @@ class Deletion {
 
     /// Step 6.
     Plan clear_finalizer() {
+        if (p_.is_orphaned()) return p_.end({Outcome::Kind::Done, "its Kro is gone, and nothing of it is left", std::nullopt});
         Json finalizers = Json::array();
         for (auto const& finalizer : k8s::finalizers_of(p_.seen(p_.kro_target()).object)) {
             if (finalizer != kFinalizer) finalizers.push_back(finalizer);

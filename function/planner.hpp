@@ -65,6 +65,8 @@ class Planner {
 
     /// Whether what led here was about a Flux object: nothing else is likely to have changed.
     bool is_about_flux() const { return observed_.expects_flux; }
+    /// Whether the Kro is gone and what it left is cleaned up: nobody is left to be told.
+    bool is_orphaned() const { return observed_.orphaned && looked_at(kro_target()) && seen(kro_target()).absent(); }
     /// The phase to show while it is not Ready.
     Verdict::Phase phase_in_progress() const;
     /// Whether the object carries our managed-by label.

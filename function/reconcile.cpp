@@ -33,6 +33,16 @@ bool forget_refused_credentials(Clusters& clusters, Observed& observed) {
     return true;
 }
 
+bool creates(Step const& step) {
+    using Verb = k8s::Request::Verb;
+    return step.request.verb == Verb::Create || (step.request.verb == Verb::Apply && k8s::uid_of(step.request.body).empty());
+}
+
+/// Nothing is made for a Kro on the word of a list: it may be gone by now. An update carries the version that it was planned on.
+bool must_look_again(Observed& observed, std::vector<Step> const& steps) {
+    return observed.seen[kro_target(observed)].listed && std::any_of(steps.begin(), steps.end(), creates);
+}
+
 /// One attempt. None where it has to start over: what was observed is out of date.
 std::optional<Outcome> attempt(Context const& context, Observed& observed, base::Time now, base::Deadline deadline,
                                Report& report) {
@@ -47,6 +57,10 @@ std::optional<Outcome> attempt(Context const& context, Observed& observed, base:
             continue;
         }
         if (plan.steps.empty()) return plan.outcome;
+        if (must_look_again(observed, plan.steps)) {
+            observe(context.clusters, observed, {kro_target(observed)}, deadline, report);
+            continue;
+        }
         switch (act(context.clusters, observed, plan.steps, deadline, report)) {
             case Acted::Well:
             case Acted::Failed: break;
@@ -118,10 +132,17 @@ void add_round(Report& report, Round round) {
 }
 
 Report reconcile(Context const& context, Tenant const& tenant, About about, base::Time now, base::Deadline deadline) {
+    return reconcile(context, Observed{tenant, context.clusters.kros(), about == About::FluxObject, {}, std::nullopt}, now,
+                     deadline);
+}
+
+Report reconcile(Context const& context, Observed observed, base::Time now, base::Deadline deadline) {
     Report report;
     Created created;
     for (int i = 0; i < kAttempts; ++i) {
-        Observed observed{tenant, context.clusters.kros(), about == About::FluxObject, {}, std::nullopt};
+        if (i > 0) {
+            observed = {observed.tenant, context.clusters.kros(), observed.expects_flux, {}, std::nullopt, observed.orphaned};
+        }
         auto outcome = attempt(context, observed, now, deadline, report);
         add_created(created, observed);
         if (!outcome) continue;

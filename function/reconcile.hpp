@@ -60,4 +60,7 @@ enum class About { Anything, FluxObject };
 /// between (a conflict) starts it over. Ends before `deadline`, give or take one request's answer.
 Report reconcile(Context const& context, Tenant const& tenant, About about, base::Time now, base::Deadline deadline);
 
+/// The same, beginning with what has been observed already; after a conflict, with nothing but the tenant and the hints.
+Report reconcile(Context const& context, Observed observed, base::Time now, base::Deadline deadline);
+
 }  // namespace kro

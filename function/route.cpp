@@ -20,12 +20,16 @@ bool is(events::ObjectEvent const& event, k8s::Resource const& resource) {
     return event.kind == resource.kind && group_of(event.api_version) == resource.group;
 }
 
+/// Which state of the object it tells of. A deletion is always news.
+std::string version_of(events::ObjectEvent const& event) {
+    return event.change == events::ObjectEvent::Change::Deleted ? "" : k8s::resource_version_of(event.object);
+}
+
 ForTenant for_tenant(Tenant tenant, events::ObjectEvent const& event, k8s::Resource const& resource) {
-    return {
-        .tenant = std::move(tenant),
-        .flux_object = resource == kOciRepositories || resource == kHelmReleases,
-        .object = k8s::path_of(resource, {event.namespace_, event.name}),
-        .resource_version = event.change == events::ObjectEvent::Change::Deleted ? "" : k8s::resource_version_of(event.object)};
+    return {.tenant = std::move(tenant),
+            .flux_object = resource == kOciRepositories || resource == kHelmReleases,
+            .object = k8s::path_of(resource, {event.namespace_, event.name}),
+            .resource_version = version_of(event)};
 }
 
 Route route_object(events::ObjectEvent const& event, Provider const& provider) {
@@ -35,10 +39,12 @@ Route route_object(events::ObjectEvent const& event, Provider const& provider) {
     }
     if (is(event, kProviderConfigs)) {
         if (event.name != provider.name) return ForNobody{"only the ProviderConfig " + provider.name + " counts"};
-        return ForEveryone{"the ProviderConfig changed"};
+        return ForEveryone{.why = "the ProviderConfig changed",
+                           .object = k8s::path_of(kProviderConfigs, {{}, event.name}),
+                           .resource_version = version_of(event)};
     }
     if (is(event, kAccessRequests) && event.namespace_ == provider.namespace_ && event.name == onboarding_request_name()) {
-        return ForEveryone{"the access to the onboarding cluster changed"};
+        return ForEveryone{.why = "the access to the onboarding cluster changed"};
     }
     bool const source = is(event, k8s::kSecrets) || is(event, k8s::kConfigMaps);
     if (source && event.namespace_ == provider.namespace_) return ForUsersOf{event.kind, event.name};
@@ -54,7 +60,7 @@ Route route_object(events::ObjectEvent const& event, Provider const& provider) {
 }  // namespace
 
 Route route(events::Meaning const& meaning, Provider const& provider) {
-    if (std::holds_alternative<events::Ping>(meaning)) return ForEveryone{"the resync is due"};
+    if (std::holds_alternative<events::Ping>(meaning)) return ForEveryone{.why = "a tick", .cause = ForEveryone::Cause::Tick};
     if (auto const* event = std::get_if<events::ObjectEvent>(&meaning)) return route_object(*event, provider);
     return ForNobody{"this type of event is none of ours"};
 }

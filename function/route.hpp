@@ -6,9 +6,13 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 namespace kro {
+
+/// The type of the event that a resync sends about one tenant, where there are too many to do by itself. Its `subject` is the tenant.
+inline constexpr std::string_view kReconcileType = "services.kro.reconcile";
 
 /// The event is about one tenant.
 struct ForTenant {
@@ -25,7 +29,14 @@ struct ForNamespace {
 
 /// The event concerns every tenant.
 struct ForEveryone {
+    enum class Cause {
+        Tick,    ///< of the PingSource: what the last one found may be as it was
+        Change,  ///< of something that every tenant depends on
+    };
     std::string why;
+    Cause cause = Cause::Change;
+    std::string object = {};            ///< path of what changed, and ...
+    std::string resource_version = {};  ///< ... which state of it the event tells of; "" where it does not say
 };
 
 /// A Secret or a ConfigMap in our own namespace changed: it concerns every tenant if the ProviderConfig names it, in any of its fields.

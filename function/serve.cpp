@@ -17,6 +17,8 @@ namespace kro {
 namespace {
 
 constexpr int kFailed = 1;
+/// Longer than a Broker takes to store an event. One that takes longer may be waiting for us.
+constexpr std::chrono::seconds kSinkTimeout{2};
 
 /// Whom a signal is for. Written before the handler is installed, and the server outlives the handler.
 std::atomic<Server*> signalled{nullptr};
@@ -125,6 +127,15 @@ ServerOptions server_options(Settings const& settings) {
     return options;
 }
 
+base::Result<EventHandler::Options, std::string> handler_options(Settings const& settings) {
+    EventHandler::Options options;
+    options.budget = settings.event_budget;
+    options.resync.fan_out_above = settings.fan_out_above;
+    options.resync.ping_source = settings.ping_source;
+    if (!settings.sink.url.empty()) options.sink = TRY(open_sink(settings.sink, kSinkTimeout));
+    return options;
+}
+
 int fail(std::string const& message) {
     std::cerr << "kro-function: " << message << std::endl;
     return kFailed;
@@ -146,12 +157,10 @@ int serve(Settings const& settings, std::shared_ptr<spdlog::logger> logger) {
         clusters = std::move(opened).value();
     }
 
+    auto const options = handler_options(settings);
+    if (!options) return fail(options.error());
     Metrics metrics;
-    EventHandler handler{*clusters,
-                         {.name = settings.provider_name, .namespace_ = settings.namespace_},
-                         {.budget = settings.event_budget, .parallel = 8},
-                         clock,
-                         metrics,
+    EventHandler handler{*clusters, {.name = settings.provider_name, .namespace_ = settings.namespace_}, *options, clock, metrics,
                          logger};
     std::mutex screen;
     if (embedded) {

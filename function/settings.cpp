@@ -38,6 +38,13 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
     return port;
 }
 
+std::optional<std::size_t> parse_number(std::string_view text) {
+    std::size_t number = 0;
+    auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (text.empty() || failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
 /// `:8080` or `0.0.0.0:8080`, as metrics addresses are written; `0` switches metrics off.
 std::optional<std::uint16_t> parse_bind_address(std::string_view text) {
     auto const colon = text.rfind(':');
@@ -58,6 +65,9 @@ struct Written {
     std::string event_budget = "25s";
     std::string kubeconfig;
     std::string onboarding = "requested";
+    std::string ping_source = "kro-function-resync";
+    std::string sink;
+    std::string fan_out_above = "100";
     bool embedded = false;
 };
 
@@ -135,18 +145,20 @@ base::Result<Settings, Exit> understand(Written const& written, Flags const& fla
     if (!secure.empty() && secure != "false")
         return bad_value(flags, written.metrics_secure, "false: metrics are served as plain HTTP");
 
-    std::size_t workers = 0;
-    auto const [end, failure] = std::from_chars(written.workers.data(), written.workers.data() + written.workers.size(), workers);
-    bool const whole = end == written.workers.data() + written.workers.size();
-    if (failure != std::errc{} || !whole || workers < 1 || workers > 256)
-        return bad_value(flags, written.workers, "a number from 1 to 256");
-    settings.workers = workers;
+    auto const workers = parse_number(written.workers);
+    if (!workers || *workers < 1 || *workers > 256) return bad_value(flags, written.workers, "a number from 1 to 256");
+    settings.workers = *workers;
+    auto const fan_out_above = parse_number(written.fan_out_above);
+    if (!fan_out_above) return bad_value(flags, written.fan_out_above, "a number of tenants");
+    settings.fan_out_above = *fan_out_above;
 
     auto const budget = parse_go_duration(written.event_budget);
     if (!budget || *budget < std::chrono::seconds{1})
         return bad_value(flags, written.event_budget, "a duration of at least 1s, like 25s");
     settings.event_budget = std::chrono::duration_cast<std::chrono::milliseconds>(*budget);
 
+    settings.ping_source = written.ping_source;
+    settings.sink = {written.sink, environment("K_CA_CERTS").value_or(""), environment("K_CE_OVERRIDES").value_or("")};
     settings.kubeconfig = written.kubeconfig;
     settings.service_host = environment("KUBERNETES_SERVICE_HOST").value_or("");
     settings.service_port = environment("KUBERNETES_SERVICE_PORT").value_or("");
@@ -197,6 +209,12 @@ base::Result<Settings, Exit> read_settings(std::vector<std::string> arguments, E
     flags.add("kubeconfig", "KUBECONFIG", written.kubeconfig, "The platform cluster; else the cluster that this runs in");
     flags.add("onboarding", "ONBOARDING", written.onboarding,
               "Where the Kros live: platform, requested (from the platform), or a kubeconfig file");
+    flags.add("ping-source", "PING_SOURCE", written.ping_source,
+              "The PingSource in --namespace whose schedule follows the ProviderConfig's pollInterval; empty for none");
+    flags.add("sink", "K_SINK", written.sink,
+              "Where a resync sends one event per tenant when there are many; a SinkBinding sets it");
+    flags.add("fan-out-above", "FAN_OUT_ABOVE", written.fan_out_above,
+              "So many tenants in need are reconciled by a resync itself before the sink gets the rest");
     app.add_flag("--embedded", written.embedded, "A control plane in memory in the place of every cluster, to try it out");
 
     std::reverse(arguments.begin(), arguments.end());

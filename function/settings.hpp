@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "function/log.hpp"
+#include "function/sink.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -38,6 +39,9 @@ struct Settings {
     std::string service_port;
     Onboarding onboarding = Onboarding::Requested;
     std::string onboarding_kubeconfig;
+    std::string ping_source = "kro-function-resync";  ///< whose schedule follows pollInterval; "" for none
+    SinkAddress sink;                                 ///< as a SinkBinding says; no url: none is bound
+    std::size_t fan_out_above = 100;
     bool embedded = false;  ///< a control plane in memory in the place of every cluster
 };
 

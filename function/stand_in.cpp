@@ -68,6 +68,7 @@ void serve_platform_kinds(k8s::MemoryApi& api) {
     api.serve(kClusterRequests);
     api.serve(kOciRepositories, oci_repository_rules());
     api.serve(kHelmReleases);
+    api.serve(kPingSources);
 }
 
 std::string pretended_kubeconfig(Json const& request) {

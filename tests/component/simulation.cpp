@@ -51,7 +51,8 @@ void forget_what_varies(Json& value) {
         for (auto& item : value) forget_what_varies(item);
     }
     if (!value.is_object()) return;
-    for (auto const* name : {"lastTransitionTime", "creationTimestamp", "resourceVersion", "uid", "time", "lastUpdateTime"})
+    for (auto const* name :
+         {"lastTransitionTime", "creationTimestamp", "resourceVersion", "uid", "time", "lastUpdateTime", "lastResyncTime"})
         value.erase(name);
     for (auto const* name : {"reconcile.fluxcd.io/requestedAt", "reconcile.fluxcd.io/resetAt"}) {
         if (value.contains(name) && value[name].is_string()) value[name] = "asked";
@@ -89,6 +90,8 @@ void add_state(Json& state, std::string const& cluster, k8s::MemoryApi const& ap
         for (auto& object : api.all(resource)) {
             std::string const key = cluster + " " + k8s::path_of(resource, k8s::key_of(object));
             if (key.ends_with(".kubeconfig")) object.erase("data");
+            // It tells what the last tick met, on the way or at the end.
+            if (resource == kro::kProviderConfigs) object.erase("status");
             forget_what_varies(object);
             if (resource != kro::kKros) forget_generations(object);
             state[key] = std::move(object);
@@ -124,7 +127,7 @@ std::unique_ptr<Pod> Simulation::make_pod() {
     return std::make_unique<Pod>(
         watched(Cluster::Platform, world.platform), watched(Cluster::Onboarding, world.onboarding),
         [this](std::string const& kubeconfig) { return connect(kubeconfig); }, world.clock(),
-        kro::EventHandler::Options{.budget = std::chrono::minutes{10}, .parallel = 1}, log_level_);
+        kro::EventHandler::Options{.budget = std::chrono::minutes{10}, .resync = {.parallel = 1}}, log_level_);
 }
 
 /// The stand-in's kubeconfigs end in the AccessRequest's uid.
@@ -322,7 +325,8 @@ void Simulation::inspect_write(Cluster cluster, k8s::MemoryApi& server, Request 
     if (creates && request.resource != k8s::kNamespaces && request.resource != k8s::kEvents) refuse("a create is no apply");
     if (request.verb == Request::Verb::Delete) inspect_deletion(cluster, server, request);
     if (request.resource == kro::kKros) return inspect_kro(request);
-    if (cluster == Cluster::Onboarding) return;
+    bool const provider = request.resource == kro::kProviderConfigs || request.resource == kro::kPingSources;
+    if (cluster == Cluster::Onboarding || provider) return;
     if (request.verb == Request::Verb::Apply) {
         auto const tenant = kro::tenant_of(request.body);
         Json const kro = tenant ? world.kro(*tenant) : Json{};
@@ -345,7 +349,7 @@ void Simulation::inspect_deletion(Cluster cluster, k8s::MemoryApi& server, Reque
     }
     if (cluster != Cluster::Platform || request.resource != kro::kHelmReleases || !object) return;
     Json const kro = kro_of(request.key.namespace_);
-    if (!k8s::is_being_deleted(kro)) refuse("its Kro is not being deleted");
+    if (!kro.is_null() && !k8s::is_being_deleted(kro)) refuse("its Kro is not being deleted");
     if (k8s::annotation_of(kro, kro::kAbandonAnnotation) == "true") return;
     if (!control_plane_in(request.key.namespace_)->all(kro::kResourceGraphDefinitions).empty())
         refuse("there are ResourceGraphDefinitions");

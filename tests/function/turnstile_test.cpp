@@ -14,7 +14,7 @@ namespace {
 
 using kro::Tenant;
 using support::kNever;
-using Turnstile = kro::Turnstile<int>;
+using Turnstile = kro::Turnstile<Tenant, int>;
 
 Tenant const kAcme = support::tenant_named("acme");
 Tenant const kBolt = support::tenant_named("bolt");
