@@ -239,7 +239,7 @@ void EventHandler::log_requests(std::string const& event_id, Report const& repor
 void EventHandler::log_event(events::CloudEvent const& event, std::string const& whom, Report const& report,
                              std::chrono::microseconds took) {
     base::Time const now = clock_();
-    metrics_.event_answered(event.type, report, took, now);
+    metrics_.event_answered(event.type, events::extension(event, "kind"), report, took, now);
     log_requests(event.id, report);
     auto const level = report.outcome.kind == Outcome::Kind::Retry || report.outcome.kind == Outcome::Kind::Rejected
                            ? spdlog::level::warn

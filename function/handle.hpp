@@ -36,6 +36,9 @@ class EventHandler {
     /// Answers one HTTP message. Never throws.
     HttpAnswer handle(events::HttpMessage const& message);
 
+    /// How many events that concern every tenant are being answered now.
+    int waiting_for_everyone() const { return everyone_.waiting({}); }
+
     /// Asks to be told of every answered event; set before the first request.
     void set_witness(Witness witness) { witness_ = std::move(witness); }
 

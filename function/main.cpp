@@ -1,4 +1,5 @@
 #include "function/log.hpp"
+#include "function/resync_command.hpp"
 #include "function/serve.hpp"
 #include "function/settings.hpp"
 
@@ -21,6 +22,7 @@ int main(int argc, char** argv) {
     }
     switch (settings->command) {
         case kro::Command::Version: std::cout << "kro-function " << kro::kProgramVersion << std::endl; return 0;
+        case kro::Command::Resync: return kro::resync_command(*settings);
         case kro::Command::Serve: return kro::serve(*settings, kro::make_logger(settings->verbosity));
     }
     return EXIT_FAILURE;

@@ -28,6 +28,12 @@ std::string known_type(std::string const& type) {
     return std::find(kKnown.begin(), kKnown.end(), type) == kKnown.end() ? "other" : type;
 }
 
+std::string known_kind(std::string const& kind) {
+    constexpr std::array<std::string_view, 8> kKnown{
+        "", "Kro", "ProviderConfig", "AccessRequest", "OCIRepository", "HelmRelease", "Secret", "ConfigMap"};
+    return std::find(kKnown.begin(), kKnown.end(), kind) == kKnown.end() ? "other" : kind;
+}
+
 double seconds_of(std::chrono::microseconds duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
@@ -48,10 +54,11 @@ struct Metrics::Families {
                                                             .Name("kro_function_api_requests_total")
                                                             .Help("Requests to API servers, by cluster and result.")
                                                             .Register(registry);
-    prometheus::Family<prometheus::Gauge>& last = prometheus::BuildGauge()
-                                                      .Name("kro_function_last_event_timestamp_seconds")
-                                                      .Help("When the last event of a type arrived, as Unix time.")
-                                                      .Register(registry);
+    prometheus::Family<prometheus::Gauge>& last =
+        prometheus::BuildGauge()
+            .Name("kro_function_last_event_timestamp_seconds")
+            .Help("When the last event of a type about a kind of object arrived, as Unix time.")
+            .Register(registry);
     prometheus::Family<prometheus::Counter>& refused =
         prometheus::BuildCounter()
             .Name("kro_function_requests_refused_total")
@@ -62,11 +69,13 @@ struct Metrics::Families {
 Metrics::Metrics() : families_(std::make_unique<Families>()) {}
 Metrics::~Metrics() = default;
 
-void Metrics::event_answered(std::string const& type, Report const& report, std::chrono::microseconds took, base::Time now) {
+void Metrics::event_answered(std::string const& type, std::string const& kind, Report const& report,
+                             std::chrono::microseconds took, base::Time now) {
     std::string const label = known_type(type);
     families_->events.Add({{"type", label}, {"outcome", std::string{name_of(report.outcome.kind)}}}).Increment();
     families_->duration.Observe(seconds_of(took));
-    families_->last.Add({{"type", label}}).Set(std::chrono::duration<double>(now.time_since_epoch()).count());
+    families_->last.Add({{"type", label}, {"kind", known_kind(kind)}})
+        .Set(std::chrono::duration<double>(now.time_since_epoch()).count());
     requests_made(report);
 }
 

@@ -17,8 +17,10 @@ class Metrics {
     Metrics& operator=(Metrics const&) = delete;
 
     /// `kro_function_events_total{type,outcome}`, `kro_function_event_duration_seconds`,
-    /// `kro_function_last_event_timestamp_seconds{type}`, and the requests of the report's rounds.
-    void event_answered(std::string const& type, Report const& report, std::chrono::microseconds took, base::Time now);
+    /// `kro_function_last_event_timestamp_seconds{type,kind}`, and the requests of the report's rounds. `kind` is that of the object
+    /// that the event is about, "" for none.
+    void event_answered(std::string const& type, std::string const& kind, Report const& report, std::chrono::microseconds took,
+                        base::Time now);
     /// `kro_function_api_requests_total{cluster,kind,result}`, for one tenant among many.
     void requests_made(Report const& report);
     /// `kro_function_requests_refused_total{status}`: no event, too large, queue full.

@@ -23,6 +23,7 @@ Examples:
   kro-function serve --embedded                      try it out, no cluster needed
   kro-function serve --kubeconfig platform.yaml --onboarding platform
   PORT=9000 kro-function                             as Knative starts it
+  kro-function resync --dry-run --kubeconfig platform.yaml --onboarding platform
 )";
 
 std::string lower_case(std::string text) {
@@ -69,6 +70,7 @@ struct Written {
     std::string sink;
     std::string fan_out_above = "100";
     bool embedded = false;
+    bool dry_run = false;
 };
 
 /// One flag and its variable. A variable that is set to nothing counts as set: an empty PORT is a mistake, not a default.
@@ -127,6 +129,7 @@ base::Result<Settings, Exit> understand(Written const& written, Flags const& fla
     if (settings.provider_name.empty()) return bad_value(flags, written.provider_name, "a name");
     settings.environment = written.environment;
     settings.embedded = written.embedded;
+    settings.dry_run = written.dry_run;
 
     std::map<std::string, Verbosity> const verbosities{
         {"debug", Verbosity::Debug}, {"info", Verbosity::Info}, {"error", Verbosity::Error}};
@@ -189,9 +192,11 @@ base::Result<Settings, Exit> read_settings(std::vector<std::string> arguments, E
     app.fallthrough();
     app.require_subcommand(0, 1);
     app.add_subcommand("serve", "Answer CloudEvents over HTTP: Knative's entry point (default)");
+    Written written;
+    CLI::App* resync = app.add_subcommand("resync", "Look at every tenant once, as a tick does, and say what was found");
+    resync->add_flag("--dry-run", written.dry_run, "Say what each tenant needs, and write nothing");
     CLI::App* version = app.add_subcommand("version", "Print the version and stop");
 
-    Written written;
     Flags flags{app, environment};
     flags.add("provider-name", "PROVIDER_NAME", written.provider_name, "The ProviderConfig's name that counts");
     flags.add("environment", "ENVIRONMENT", written.environment, "The name of the installation, for the platform");
@@ -228,6 +233,7 @@ base::Result<Settings, Exit> read_settings(std::vector<std::string> arguments, E
     }
     flags.take_environment();
     Settings settings = TRY(understand(written, flags, environment));
+    if (resync->parsed()) settings.command = Command::Resync;
     if (version->parsed()) settings.command = Command::Version;
     return settings;
 }

@@ -14,7 +14,7 @@
 namespace kro {
 
 /// What the program is to do.
-enum class Command { Serve, Version };
+enum class Command { Serve, Resync, Version };
 
 /// Everything that comes from flags and environment, read once.
 struct Settings {
@@ -42,6 +42,7 @@ struct Settings {
     std::string ping_source = "kro-function-resync";  ///< whose schedule follows pollInterval; "" for none
     SinkAddress sink;                                 ///< as a SinkBinding says; no url: none is bound
     std::size_t fan_out_above = 100;
+    bool dry_run = false;   ///< resync says what it would do, and does nothing
     bool embedded = false;  ///< a control plane in memory in the place of every cluster
 };
 

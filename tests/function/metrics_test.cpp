@@ -25,15 +25,16 @@ bool contains(std::string const& text, std::string_view part) { return text.find
 
 TEST(Metrics, CountEventsByTypeAndOutcome) {
     Metrics metrics;
-    metrics.event_answered("dev.knative.apiserver.resource.add", report_of(kro::Outcome::Kind::Waiting),
+    metrics.event_answered("dev.knative.apiserver.resource.add", "Kro", report_of(kro::Outcome::Kind::Waiting),
                            std::chrono::milliseconds{3}, kNoon);
-    metrics.event_answered("dev.knative.apiserver.resource.add", report_of(kro::Outcome::Kind::Waiting),
+    metrics.event_answered("dev.knative.apiserver.resource.add", "Kro", report_of(kro::Outcome::Kind::Waiting),
                            std::chrono::milliseconds{3}, kNoon);
     std::string const text = metrics.text();
     EXPECT_TRUE(contains(text, R"(kro_function_events_total{outcome="Waiting",type="dev.knative.apiserver.resource.add"} 2)"))
         << text;
     EXPECT_TRUE(contains(text, "kro_function_event_duration_seconds_count 2")) << text;
-    EXPECT_TRUE(contains(text, "kro_function_last_event_timestamp_seconds{type=\"dev.knative.apiserver.resource.add\"} 17960"))
+    EXPECT_TRUE(contains(
+        text, "kro_function_last_event_timestamp_seconds{kind=\"Kro\",type=\"dev.knative.apiserver.resource.add\"} 17960"))
         << text;
     EXPECT_TRUE(contains(text, "kro_function_api_requests_total{")) << text;
 }
@@ -41,9 +42,11 @@ TEST(Metrics, CountEventsByTypeAndOutcome) {
 TEST(Metrics, MakeNoTimeSeriesOfTypesThatStrangersMakeUp) {
     Metrics metrics;
     for (int i = 0; i < 3; ++i) {
-        metrics.event_answered("evil-" + std::to_string(i), report_of(kro::Outcome::Kind::Done), {}, kNoon);
-        metrics.event_answered("dev.knative.apiserver." + std::string(100, 'x'), report_of(kro::Outcome::Kind::Done), {}, kNoon);
-        metrics.event_answered("dev.knative.apiserver.evil-" + std::to_string(i), report_of(kro::Outcome::Kind::Done), {}, kNoon);
+        metrics.event_answered("evil-" + std::to_string(i), "evil-kind", report_of(kro::Outcome::Kind::Done), {}, kNoon);
+        metrics.event_answered("dev.knative.apiserver." + std::string(100, 'x'), "", report_of(kro::Outcome::Kind::Done), {},
+                               kNoon);
+        metrics.event_answered("dev.knative.apiserver.evil-" + std::to_string(i), "evil-", report_of(kro::Outcome::Kind::Done),
+                               {}, kNoon);
     }
     std::string const text = metrics.text();
     EXPECT_FALSE(contains(text, "evil-")) << text;

@@ -37,6 +37,29 @@ TEST(Settings, TakeThePortFromTheEnvironmentAsKnativeGivesIt) {
     EXPECT_EQ(read({"--port=9124"}, {{"PORT", "9123"}}).value().port, 9124) << "a flag wins";
 }
 
+TEST(Settings, MayAskForAResyncThatOnlyTells) {
+    EXPECT_EQ(read({"resync"}).value().command, kro::Command::Resync);
+    EXPECT_FALSE(read({"resync"}).value().dry_run);
+    EXPECT_TRUE(read({"resync", "--dry-run", "--onboarding=platform"}).value().dry_run);
+    EXPECT_FALSE(read({"serve", "--dry-run"})) << "it would promise too much";
+}
+
+TEST(Settings, TakeTheSinkAsASinkBindingGivesIt) {
+    Settings const settings =
+        read({},
+             {{"K_SINK", "http://broker.test/ns/one"}, {"K_CE_OVERRIDES", R"({"extensions":{"a":"b"}})"}, {"FAN_OUT_ABOVE", "7"}})
+            .value();
+    EXPECT_EQ(settings.sink.url, "http://broker.test/ns/one");
+    EXPECT_EQ(settings.sink.ce_overrides, R"({"extensions":{"a":"b"}})");
+    EXPECT_EQ(settings.fan_out_above, 7U);
+    EXPECT_FALSE(read({"--fan-out-above=many"}));
+}
+
+TEST(Settings, KeepThePingSourceInStepUnlessToldOtherwise) {
+    EXPECT_EQ(read({}).value().ping_source, "kro-function-resync");
+    EXPECT_EQ(read({}, {{"PING_SOURCE", ""}}).value().ping_source, "");
+}
+
 struct BadPort {
     std::string name;
     std::string port;
