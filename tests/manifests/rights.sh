@@ -2,7 +2,7 @@
 # shellcheck disable=SC2154  # the script that sources this sets stack, function and the paths of the tools
 # The function under the roles that are shipped: one tenant comes, changes in every way and goes, on the API server
 # `platform`, which is also the onboarding cluster and the tenant's control plane. What the platform and Flux would do is
-# written by hand. To be sourced after webhooks.sh.
+# written by hand. To be sourced after tests/stack/parts/knative.sh.
 
 namespace=openmcp-system
 tenant_namespace=project-a
@@ -57,6 +57,7 @@ use_every_right() {
     kubectl_on platform create namespace "$tenant_namespace" >/dev/null
     configure '{"imagePullSecret": {"name": "login"}, "caBundleRef": {"name": "ca", "key": "ca.crt"},
         "values": {"imagePullSecrets": [{"name": "login"}]}}'
+    put_ping_source
     run_function onboarding-here --onboarding platform
     tenant_comes
     tenant_changes
@@ -82,11 +83,13 @@ tenant_comes() {
 tenant_changes() {
     put_login second
     order 0.9.2
-    configure '{"imagePullSecret": {"name": "login"}, "caBundleRef": {"name": "ca", "key": "ca.crt"},
+    configure '{"imagePullSecret": {"name": "login"}, "caBundleRef": {"name": "ca", "key": "ca.crt"}, "pollInterval": "5m",
         "values": {"imagePullSecrets": [{"name": "login"}], "replicas": 2}}'
+    kubectl_on platform annotate providerconfig kro openmcp.cloud/operation=reconcile >/dev/null
     kubectl_on platform annotate kro acme --namespace="$tenant_namespace" openmcp.cloud/operation=reconcile >/dev/null
     tick
     expect_kro '{.metadata.annotations}' ''
+    expect_schedule '*/5 * * * *'
     # The copies are removed when no setting names them.
     configure '{}'
     tick
@@ -156,6 +159,19 @@ configure() {
 order() {
     jq --null-input --arg namespace "$tenant_namespace" --arg version "$1" '{apiVersion: "kro.services.openmcp.cloud/v1alpha1",
         kind: "Kro", metadata: {name: "acme", namespace: $namespace}, spec: {version: $version}}' | put -
+}
+
+# As it is shipped.
+put_ping_source() {
+    jq --null-input --arg namespace "$namespace" '{apiVersion: "sources.knative.dev/v1", kind: "PingSource",
+        metadata: {name: "kro-function-resync", namespace: $namespace},
+        spec: {schedule: "* * * * *", sink: {uri: "http://kro-function.invalid"}}}' | put -
+}
+
+expect_schedule() {
+    local said
+    said=$(kubectl_on platform get pingsource kro-function-resync --namespace="$namespace" --output=jsonpath='{.spec.schedule}')
+    [[ $said == "$1" ]] || fail_of "$function_name" "the PingSource ticks at \"$said\", not \"$1\""
 }
 
 put_login() {
