@@ -61,6 +61,15 @@ TEST(Cost, OfASteadyTenantsEventIsTwoRoundsOfReads) {
     }
 }
 
+TEST(Cost, OfASteadyTenantIsTheSameWithThePlatformsOwnFinalizerOnItsAccessRequest) {
+    World world;
+    world.install(kro_named("acme"));
+    Json request = world.access_request_of(kAcme);
+    request["metadata"]["finalizers"].push_back("platform.example.com/access");
+    world.put(request);
+    EXPECT_EQ(world.reconcile(kAcme).writes, 0U);
+}
+
 TEST(Cost, OfASteadyTenantWithPullSecretsInItsValuesIsOneRoundMore) {
     World world;
     world.put(support::pull_secret("img"));
