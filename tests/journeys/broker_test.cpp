@@ -33,12 +33,17 @@ TEST_F(Broker, AUserCreatesAKroAndFluxInstallsItFromARegistryWithAPassword) {
     install(tenant);
     EXPECT_GT(function_starts(), starts) << "an event has woken it";
     EXPECT_EQ(installed("mcp-01"), "0.9.1");
-    EXPECT_EQ(k8s::find_condition(helm_release(tenant), "Ready")->reason, "InstallSucceeded");
-    std::string const table = kubectl(onboarding(), "get kro --namespace=" + tenant.namespace_);
-    EXPECT_TRUE(
-        table.starts_with("NAME   VERSION   PHASE   READY   MESSAGE                   AGE\n"
-                          "acme   0.9.1     Ready   True    Domain Service is ready   "))
-        << table;
+    // After its first word that all is ready, Flux looks once more.
+    eventually("Flux has installed it", [&] {
+        auto const ready = k8s::find_condition(helm_release(tenant), "Ready");
+        return ready && ready->reason == "InstallSucceeded";
+    });
+    eventually("the user sees it", [&] {
+        std::string const table = kubectl(onboarding(), "get kro --namespace=" + tenant.namespace_);
+        return table.starts_with(
+            "NAME   VERSION   PHASE   READY   MESSAGE                   AGE\n"
+            "acme   0.9.1     Ready   True    Domain Service is ready   ");
+    });
     eventually("the function is at zero again", [&] { return functions().empty(); });
 }
 
@@ -47,7 +52,10 @@ TEST_F(Broker, AUserAsksForANewerVersionAndFluxUpgrades) {
     install(tenant);
     order(tenant, "0.9.2");
     eventually("the newer version is installed", [&] { return is_ready(tenant) && installed("mcp-01") == "0.9.2"; });
-    EXPECT_EQ(k8s::find_condition(helm_release(tenant), "Ready")->reason, "UpgradeSucceeded");
+    eventually("Flux has upgraded it", [&] {
+        auto const ready = k8s::find_condition(helm_release(tenant), "Ready");
+        return ready && ready->reason == "UpgradeSucceeded";
+    });
 }
 
 TEST_F(Broker, AnOperatorChangesValuesAndChartForAllTenants) {
@@ -89,7 +97,7 @@ TEST_F(Broker, ARotatedPasswordBreaksSaysWhyAndHealsWithTheSourceSecret) {
     eventually("the tenant is told that the registry refuses the login", [&] {
         Json const now = kro(tenant);
         std::string const why = text_of(member(entry(now, "OCIRepository"), "message"));
-        return text_of(member(now, "status", "phase")) == "Progressing" && why.find("uthoriz") != std::string::npos;
+        return text_of(member(now, "status", "phase")) == "Progressing" && why.find("UNAUTHORIZED") != std::string::npos;
     });
     put_login(rotated);
     eventually("the Kro is Ready again", [&] { return is_ready(tenant); });
@@ -119,12 +127,13 @@ TEST_F(Broker, AUserDeletesAKroAndNothingIsLeft) {
 
 TEST_F(Broker, AFunctionThatIsKilledInABurstLosesNothing) {
     hold_flux();
+    std::size_t const dead_letters = count_in_log("dead-letter", "knativeerrorcode");
     auto const tenants = many_tenants(20);
     order_all(tenants, "0.9.1");
     eventually("the function works", [&] { return !functions().empty(); });
     for (pid_t const function : functions()) ::kill(function, SIGKILL);
     eventually("every tenant has its HelmRelease", [&] { return count_with_helm_release(tenants) == tenants.size(); });
-    EXPECT_EQ(count_in_log("dead-letter", "knativeerrorcode"), 0U);
+    EXPECT_EQ(count_in_log("dead-letter", "knativeerrorcode"), dead_letters);
 }
 
 TEST_F(Broker, ACutLinkToThePlatformLosesNothing) {

@@ -48,7 +48,8 @@ TEST_F(Direct, ARestartOfTheWatchedApiServerIsRepairedByOneTick) {
 TEST_F(Direct, ANewNamespaceRestartsTheAdapterOfAnApiServerSource) {
     auto const rollouts = [&] {
         int sum = 0;
-        for (auto const& [name, deployment] : pods()["deployments"].items()) {
+        Json const report = pods();
+        for (auto const& [name, deployment] : report.at("deployments").items()) {
             if (name.find("apiserversource-kro-function") != std::string::npos) sum += deployment.value("rollouts", 0);
         }
         return sum;

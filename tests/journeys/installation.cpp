@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -28,9 +29,12 @@ constexpr auto kLook = 100ms;
 /// How long nothing may change before it counts as settled; longer than a watch, the Broker and a start of the function take.
 constexpr auto kQuiet = 1500ms;
 constexpr std::array kOurSources{kPingSources, kApiServerSources, kContainerSources, kTriggers, kBrokers};
+/// As long as the adapter needs to take in a new schedule.
+constexpr auto kUntilTick = 2s;
 /// Never, within the life of a stack.
 constexpr std::string_view kNever = "0 0 29 2 *";
 constexpr std::string_view kLogin = "chart-login";
+constexpr char kFunctionLog[] = "openmcp-system.kro-function.log";
 
 /// What is installed now; tests run one after the other.
 std::string& installed_overlay() {
@@ -50,6 +54,16 @@ std::string unique_word() {
     static int counter = 0;
     auto const now = std::chrono::system_clock::now().time_since_epoch() / std::chrono::milliseconds{1};
     return std::to_string(now) + "-" + std::to_string(++counter);
+}
+
+/// A schedule with seconds that fires at this moment, and next in a year.
+std::string once_at(std::chrono::system_clock::time_point moment) {
+    std::time_t const seconds = std::chrono::system_clock::to_time_t(moment);
+    std::tm utc{};
+    ::gmtime_r(&seconds, &utc);
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%S %M %H %d %m *", &utc);
+    return text.data();
 }
 
 std::string quoted(std::string const& text) { return "'" + text + "'"; }
@@ -232,7 +246,7 @@ kro::Tenant Installation::new_tenant(std::string const& name) {
     kro::Tenant const tenant{"project-x--ws-" + unique_word(), name};
     onboarding().apply(k8s::kNamespaces, {{"metadata", {{"name", tenant.namespace_}}}});
     tenants_.push_back(tenant);
-    eventually("the adapters are at work", [&] { return adapters_are_settled(tenant.namespace_); });
+    eventually("the adapters run", [&] { return adapters_are_settled(tenant.namespace_); });
     return tenant;
 }
 
@@ -331,15 +345,15 @@ void Installation::restart_api_server() {
 // --- Knative ---
 
 void Installation::set_schedule(std::string const& schedule) {
-    platform().patch(kPingSources, {std::string{kNamespace}, "kro-function-resync"}, {{"spec", {{"schedule", schedule}}}});
+    platform().patch(kPingSources, {std::string{kNamespace}, "kro-function-resync"},
+                     {{"spec", {{"schedule", schedule}, {"timezone", "UTC"}}}});
 }
 
 void Installation::tick() {
     std::string const words = R"("type":"dev.knative.sources.ping")";
-    std::size_t const before = count_in_log("function", words);
-    set_schedule("* * * * * *");
-    eventually("the function has answered a tick", [&] { return count_in_log("function", words) > before; });
-    set_schedule(std::string{kNever});
+    std::size_t const before = count_in_log(kFunctionLog, words);
+    set_schedule(once_at(std::chrono::system_clock::now() + kUntilTick));
+    eventually("the function has answered a tick", [&] { return count_in_log(kFunctionLog, words) > before; });
 }
 
 void Installation::scale_adapters(int replicas) {
@@ -412,7 +426,8 @@ Json Installation::pods() {
 
 std::vector<pid_t> Installation::functions() {
     std::vector<pid_t> running;
-    for (auto const& [name, pod] : pods()["pods"].items()) {
+    Json const report = pods();
+    for (auto const& pod : report.at("pods")) {
         if (text_of(member(pod, "service")) == std::string{kNamespace} + "/kro-function") running.push_back(pod.at("pid"));
     }
     return running;
@@ -450,7 +465,7 @@ void Installation::eventually(std::string const& what, std::function<bool()> con
 
 void Installation::settle() {
     auto const state = [&] {
-        std::string all = std::to_string(log_of("kro-function").size());
+        std::string all = std::to_string(log_of(kFunctionLog).size());
         for (auto const& one : onboarding().list(kro::kKros)) all += k8s::resource_version_of(one);
         for (auto const& resource : {kro::kAccessRequests, kro::kOciRepositories, kro::kHelmReleases}) {
             for (auto const& one : platform().list(resource)) all += k8s::resource_version_of(one);
@@ -473,7 +488,7 @@ std::string Installation::story() {
         for (auto const& object : {kro(tenant), oci_repository(tenant), helm_release(tenant)})
             out << base::dump_json(object) << "\n";
     }
-    std::string const log = log_of("kro-function");
+    std::string const log = log_of(kFunctionLog);
     out << "the end of the function's log:\n" << log.substr(log.size() - std::min<std::size_t>(log.size(), 12'000));
     return out.str();
 }

@@ -85,7 +85,7 @@ class Installation : public testing::Test {
 
     // --- Knative ---
 
-    /// Has the real PingSource adapter send one tick or two, and waits until the function has answered.
+    /// Has the real PingSource adapter send one tick, and waits until the function has answered it.
     void tick();
     /// Stops and starts what an ApiServerSource or a ContainerSource runs.
     void scale_adapters(int replicas);
@@ -164,15 +164,19 @@ class Installation : public testing::Test {
 };
 
 class Direct : public Installation {
+  protected:
     std::string overlay() const override { return "direct"; }
 };
 class Broker : public Installation {
+  protected:
     std::string overlay() const override { return "broker"; }
 };
 class FixedAdapter : public Installation {
+  protected:
     std::string overlay() const override { return "fixed-adapter"; }
 };
 class Split : public Installation {
+  protected:
     std::string overlay() const override { return "split"; }
 };
 
