@@ -163,6 +163,27 @@ void lose_events(Simulation& simulation) {
     simulation.take_events();
 }
 
+void acme_and_beta(Simulation& simulation) {
+    acme_with_copies(simulation);
+    simulation.create(kro_named("beta"));
+}
+
+/// Beta's Kro goes without a deletion, and nobody is told.
+void orphan_beta(Simulation& simulation) {
+    simulation.world.onboarding->erase(kro::kKros, {std::string{support::kOnboardingNamespace}, "beta"});
+    simulation.take_events();
+    for (int i = 0; i < 3; ++i) simulation.ping();
+}
+
+/// A change by hand of which no event tells, and an operator who has everything looked at.
+void resync_on_demand(Simulation& simulation) {
+    auto const tenant = support::tenant_named("acme");
+    simulation.change(kro::kHelmReleases, support::helm_release_key(tenant), {{"spec", {{"values", {{"by", "hand"}}}}}});
+    simulation.change(k8s::kSecrets, support::copy_key(tenant, "chart-pull"), {{"data", {{".dockerconfigjson", "e30="}}}});
+    simulation.take_events();
+    simulation.change_provider_config({{"metadata", {{"annotations", {{kro::kOperationAnnotation, "reconcile"}}}}}});
+}
+
 std::vector<Scenario> scenarios() {
     return {
         {"install", nothing, create_acme, "Ready"},
@@ -204,6 +225,8 @@ std::vector<Scenario> scenarios() {
              one.create(kro_named("beta"));
          },
          lose_events, "Ready"},
+        {"resync an orphan", acme_and_beta, orphan_beta, "Ready", Scenario::Events::Delivered, true},
+        {"resync on demand", acme_with_copies, resync_on_demand, "Ready"},
     };
 }
 
