@@ -151,7 +151,8 @@ class Installation : public testing::Test {
     /// Whether every adapter runs as its Deployment says, and knows of this namespace where it names those that it watches.
     bool adapters_are_settled(std::string const& namespace_);
     void set_schedule(std::string const& schedule);
-    bool are_gone(std::vector<kro::Tenant> const& tenants);
+    /// Kros of this test.
+    std::size_t count_left();
     void process(std::string const& action, std::string const& name);
     void signal_process(std::string const& name, int signal);
     std::string story();
