@@ -1,13 +1,10 @@
 #include "tests/journeys/installation.hpp"
 
 #include <chrono>
-#include <iostream>
 #include <thread>
 
 namespace journeys {
 namespace {
-
-constexpr std::size_t kCrowd = 200;
 
 std::string tag_of(Json const& repository) { return text_of(member(repository, "spec", "ref", "tag")); }
 
@@ -57,21 +54,6 @@ TEST_F(Direct, ANewNamespaceRestartsTheAdapterOfAnApiServerSource) {
     int const before = rollouts();
     new_tenant();
     eventually("an adapter was replaced", [&] { return rollouts() > before; });
-}
-
-TEST_F(Direct, TwoHundredTenantsAtOnceAreAllThereAfterOneTick) {
-    hold_flux();
-    auto const tenants = many_tenants(kCrowd);
-    order_all(tenants, "0.9.1");
-    settle();
-    std::size_t const by_events = count_with_helm_release(tenants);
-    std::cout << "by events alone: " << by_events << " of " << kCrowd << "\n";
-    RecordProperty("missed_by_events", static_cast<int>(kCrowd - by_events));
-    for (int ticks = 0; ticks < 2 && count_with_helm_release(tenants) < kCrowd; ++ticks) {
-        tick();
-        settle();
-    }
-    EXPECT_EQ(count_with_helm_release(tenants), kCrowd);
 }
 
 }  // namespace

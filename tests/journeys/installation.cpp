@@ -160,6 +160,7 @@ void Installation::TearDown() {
     if (clusters_.empty()) return;
     if (HasFailure()) ADD_FAILURE() << story();
     if (link_is_cut_) restore_link();
+    if (tenants_stay_) return;
     for (auto const& tenant : tenants_) remove_kro(tenant);
     // What no event announces, as that a control plane's last ResourceGraphDefinition has gone, waits for a tick.
     std::size_t left = 0;

@@ -1,0 +1,40 @@
+// These leave their tenants behind, so they run after all others: GoogleTest keeps the order in which the files are linked.
+
+#include "tests/journeys/installation.hpp"
+
+#include <iostream>
+
+namespace journeys {
+namespace {
+
+constexpr std::size_t kCrowd = 200;
+
+class CrowdByFixedAdapter : public FixedAdapter {};
+class CrowdByApiServerSource : public Direct {};
+
+TEST_F(CrowdByFixedAdapter, OfTwoHundredTenantsAtOnceNoneIsMissed) {
+    hold_flux();
+    leave_tenants();
+    auto const tenants = many_tenants(kCrowd);
+    order_all(tenants, "0.9.1");
+    eventually("every tenant has its HelmRelease, without a tick", [&] { return count_with_helm_release(tenants) == kCrowd; });
+}
+
+TEST_F(CrowdByApiServerSource, TwoHundredTenantsAtOnceAreAllThereAfterTwoTicks) {
+    hold_flux();
+    leave_tenants();
+    auto const tenants = many_tenants(kCrowd);
+    order_all(tenants, "0.9.1");
+    settle();
+    std::size_t const by_events = count_with_helm_release(tenants);
+    std::cout << "by events alone: " << by_events << " of " << kCrowd << "\n";
+    RecordProperty("missed_by_events", static_cast<int>(kCrowd - by_events));
+    for (int ticks = 0; ticks < 2 && count_with_helm_release(tenants) < kCrowd; ++ticks) {
+        tick();
+        settle();
+    }
+    EXPECT_EQ(count_with_helm_release(tenants), kCrowd);
+}
+
+}  // namespace
+}  // namespace journeys
