@@ -108,6 +108,13 @@ class Resync::Pass {
     Pass(Resync const& resync, base::Time now, base::Deadline deadline)
         : context_(resync.context_), options_(resync.options_), hooks_(resync.hooks_), now_(now), deadline_(deadline) {}
 
+    ~Pass() {
+        queue_.close();
+        end_threads();
+    }
+    Pass(Pass const&) = delete;
+    Pass& operator=(Pass const&) = delete;
+
     Report run(Cause cause) {
         if (!look_at_config()) return std::move(report_);
         keep_schedule();
@@ -224,8 +231,13 @@ class Resync::Pass {
         auto const surveyed = survey.run(visitor, deadline_, report_);
         send_events();
         queue_.finish();
-        for (auto& thread : threads_) thread.join();
+        end_threads();
         conclude(surveyed);
+    }
+
+    void end_threads() {
+        for (auto& thread : threads_) thread.join();
+        threads_.clear();
     }
 
     /// Whether there is time for another one.

@@ -120,6 +120,22 @@ class Merge {
           Survey::Copies copies)
         : streams_(streams), roster_(roster), visitor_(visitor), copies_(copies) {}
 
+    /// Every tenant in turn, then what is left and belongs to none. Ends early where the visitor does not go on, or a stream has failed.
+    void run(Observed observed) {
+        for (auto const& entry : roster_) {
+            Json kro = base::parse_json(entry.kro).value();
+            observed.tenant = {k8s::namespace_of(kro), k8s::name_of(kro)};
+            Target const target{Cluster::Onboarding, observed.kros, k8s::key_of(kro)};
+            observed.seen[target] = present(std::move(kro));
+            if (!add(entry, observed) || !visitor_.tenant(observed)) return;
+            std::erase_if(observed.seen, [&](auto const& one) {
+                return one.first.cluster == Cluster::Onboarding || one.first.key.namespace_ == entry.namespace_;
+            });
+        }
+        for (auto& stream : streams_) pass_by(*stream, std::nullopt);
+    }
+
+  private:
     /// Puts what the streams have about this tenant into `observed`. Whether all of them were there to ask.
     bool add(Entry const& entry, Observed& observed) {
         Json copies = Json::array();
@@ -139,12 +155,6 @@ class Merge {
         return std::none_of(streams_.begin(), streams_.end(), [](auto const& stream) { return stream->failure() != nullptr; });
     }
 
-    /// What is behind the last tenant.
-    void end() {
-        for (auto& stream : streams_) pass_by(*stream, std::nullopt);
-    }
-
-  private:
     void pass_by(Stream& stream, std::optional<std::string> const& until) {
         for (Json* item = stream.peek(); item && (!until || k8s::namespace_of(*item) < *until); item = stream.peek()) {
             look_at_stray(*item);
@@ -202,25 +212,13 @@ k8s::Result<void> Survey::run(Visitor const& visitor, base::Deadline deadline, R
     start(k8s::kSecrets, copies_ == Copies::Whole ? Contents::Whole : Contents::Metadata, page_size_);
 
     auto const roster = read_roster(clusters_, page_size_, deadline, report);
-    if (!roster) return base::Failure{roster.error()};
-    visitor.counted(roster->size());
-
-    Merge merge{streams, *roster, visitor, copies_};
-    Observed observed{{}, clusters_.kros(), false, shared_, std::nullopt};
-    bool go_on = true;
-    for (auto const& entry : *roster) {
-        Json kro = base::parse_json(entry.kro).value();
-        observed.tenant = {k8s::namespace_of(kro), k8s::name_of(kro)};
-        Target const target{Cluster::Onboarding, observed.kros, k8s::key_of(kro)};
-        observed.seen[target] = present(std::move(kro));
-        go_on = merge.add(entry, observed) && visitor.tenant(observed);
-        if (!go_on) break;
-        std::erase_if(observed.seen, [&](auto const& one) {
-            return one.first.cluster == Cluster::Onboarding || one.first.key.namespace_ == entry.namespace_;
-        });
+    if (roster) {
+        visitor.counted(roster->size());
+        Merge{streams, *roster, visitor, copies_}.run({{}, clusters_.kros(), false, shared_, std::nullopt});
     }
-    if (go_on) merge.end();
+
     std::optional<k8s::Error> failure;
+    if (!roster) failure = roster.error();
     for (auto& stream : streams) {
         stream->stop();
         for (auto& round : stream->report().rounds) add_round(report, std::move(round));
