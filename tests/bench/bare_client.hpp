@@ -4,6 +4,7 @@
 
 #include <curl/curl.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,27 @@ class BareClient {
     curl_slist* headers_ = nullptr;
     std::vector<CURL*> handles_;
 };
+
+/// The same for the pages of a list: one after the other, each page's body looked at for its continue token alone.
+class PageClient {
+  public:
+    PageClient(k8s::ClusterAccess const& access, std::string const& accept);
+    ~PageClient();
+    PageClient(PageClient const&) = delete;
+    PageClient& operator=(PageClient const&) = delete;
+
+    /// GETs the path, and again with `&continue=` until there is no more. How many pages there were.
+    std::size_t fetch_all(std::string const& path);
+
+  private:
+    std::string server_;
+    std::string ca_;
+    CURL* easy_;
+    curl_slist* headers_ = nullptr;
+    std::string body_;
+};
+
+/// The body of a GET to a port of this machine.
+std::string get_text(std::uint16_t port, std::string const& path);
 
 }  // namespace bench

@@ -109,6 +109,18 @@ Process::Memory Process::memory() const {
     return memory;
 }
 
+double Process::peak_mb() const {
+    std::ifstream file{"/proc/" + std::to_string(id_) + "/status"};
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words{line};
+        std::string name;
+        double kilobytes = 0;
+        words >> name >> kilobytes;
+        if (name == "VmHWM:") return kilobytes / 1024;
+    }
+    return 0;
+}
+
 double Process::cpu_ms() const {
     std::ifstream file{"/proc/" + std::to_string(id_) + "/stat"};
     std::string text{std::istreambuf_iterator<char>{file}, {}};

@@ -25,6 +25,8 @@ class Process {
     };
     /// From /proc/PID/smaps_rollup.
     Memory memory() const;
+    /// The most that was ever resident.
+    double peak_mb() const;
     /// User and system time so far, in milliseconds.
     double cpu_ms() const;
 
