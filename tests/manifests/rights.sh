@@ -78,6 +78,7 @@ tenant_comes() {
     flux_is_ready
     tick
     expect_kro '{.status.phase}' Ready
+    tell
 }
 
 tenant_changes() {
@@ -152,10 +153,23 @@ tick() {
 }
 
 post_tick() {
+    post_event --header 'Ce-Type: dev.knative.sources.ping' \
+        --header "Ce-Source: /apis/v1/namespaces/$namespace/pingsources/kro-function-resync"
+}
+
+# tell: what an ApiServerSource sends about the Kro, whose objects are then read one by one.
+tell() {
+    local status
+    status=$(post_event --header 'Ce-Type: dev.knative.apiserver.ref.update' --header 'Ce-Source: https://10.96.0.1:443' \
+        --header 'Ce-Apiversion: kro.services.openmcp.cloud/v1alpha1' --header 'Ce-Kind: Kro' \
+        --header 'Ce-Name: acme' --header "Ce-Namespace: $tenant_namespace")
+    [[ $status == 2?? ]] || fail_of "$function_name" "an event was answered $status"
+}
+
+# post_event HEADER...: prints the status of the answer.
+post_event() {
     curl --silent --noproxy '*' --max-time 60 --output /dev/null --write-out '%{http_code}' \
-        --header 'Ce-Specversion: 1.0' --header "Ce-Id: $RANDOM-$RANDOM" --header 'Ce-Type: dev.knative.sources.ping' \
-        --header "Ce-Source: /apis/v1/namespaces/$namespace/pingsources/kro-function-resync" \
-        --request POST "http://127.0.0.1:$port/" || true
+        --header 'Ce-Specversion: 1.0' --header "Ce-Id: $RANDOM-$RANDOM" "$@" --request POST "http://127.0.0.1:$port/" || true
 }
 
 # --- people, the platform and Flux ---
