@@ -231,10 +231,18 @@ std::vector<k8s::Request> World::requests(Cluster cluster) const {
 }
 
 k8s::Resource resource_of(Json const& object) {
-    constexpr std::array kAll{
-        kro::kKros,         kro::kProviderConfigs,          kro::kAccessRequests, kro::kClusterRequests, kro::kOciRepositories,
-        kro::kHelmReleases, kro::kResourceGraphDefinitions, k8s::kNamespaces,     k8s::kSecrets,         k8s::kConfigMaps,
-        k8s::kEvents,       kro::kPingSources};
+    constexpr std::array kAll{kro::kKros,
+                              kro::kProviderConfigs,
+                              kro::kAccessRequests,
+                              kro::kClusterRequests,
+                              kro::kOciRepositories,
+                              kro::kHelmReleases,
+                              kro::kResourceGraphDefinitions,
+                              k8s::kNamespaces,
+                              k8s::kSecrets,
+                              k8s::kConfigMaps,
+                              k8s::kEvents,
+                              kro::kPingSources};
     auto const found = std::find_if(kAll.begin(), kAll.end(), [&](auto const& one) { return object["kind"] == one.kind; });
     if (found == kAll.end()) throw std::logic_error("no such kind in this world");
     return *found;
