@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace kro {
@@ -16,7 +17,9 @@ namespace {
 using base::member;
 using k8s::Json;
 
-constexpr std::size_t kItemsAhead = 64;
+/// Items are handed over some at a time: to wake a thread for each one would take as long as to read it.
+constexpr std::size_t kTogether = 16;
+constexpr std::size_t kAhead = 4;
 
 /// A Kro as it waits for its turn.
 struct Entry {
@@ -62,12 +65,17 @@ class Stream {
   public:
     Stream(Clusters& clusters, k8s::Resource const& resource, k8s::Request::Contents contents, int page_size,
            base::Deadline deadline)
-        : resource_(resource), queue_(kItemsAhead) {
+        : resource_(resource), queue_(kAhead) {
         Addressed list{Cluster::Platform, k8s::list(resource, {}, std::string{kManagedByLabel} + "=" + std::string{kGroup})};
         list.request.contents = contents;
         reader_ = std::thread{[this, &clusters, list, page_size, deadline] {
-            auto const push = [&](Json& item) { queue_.push(std::move(item)); };
-            read_ = read_pages(clusters, list, page_size, deadline, report_, push, [&] { return queue_.is_closed(); });
+            std::vector<Json> together;
+            auto const hand_over = [&](Json& item) {
+                together.push_back(std::move(item));
+                if (together.size() == kTogether) queue_.push(std::exchange(together, {}));
+            };
+            read_ = read_pages(clusters, list, page_size, deadline, report_, hand_over, [&] { return queue_.is_closed(); });
+            queue_.push(std::move(together));
             queue_.finish();
         }};
     }
@@ -79,11 +87,15 @@ class Stream {
 
     /// The next item, or null at the end.
     Json* peek() {
-        if (!item_ && !ended_) item_ = queue_.pop();
-        ended_ = !item_;
-        return item_ ? &*item_ : nullptr;
+        while (at_ == items_.size() && !ended_) {
+            auto next = queue_.pop();
+            ended_ = !next;
+            items_ = std::move(next).value_or(std::vector<Json>{});
+            at_ = 0;
+        }
+        return ended_ ? nullptr : &items_[at_];
     }
-    void drop() { item_.reset(); }
+    void drop() { items_[at_++] = {}; }
 
     /// Why it ended before its end; null as long as it goes on, and where all of it was read.
     k8s::Error const* failure() const { return ended_ && !read_ ? &read_.error() : nullptr; }
@@ -97,8 +109,9 @@ class Stream {
 
   private:
     k8s::Resource resource_;
-    BoundedQueue<Json> queue_;
-    std::optional<Json> item_;
+    BoundedQueue<std::vector<Json>> queue_;
+    std::vector<Json> items_;
+    std::size_t at_ = 0;  ///< of items_, the next one
     bool ended_ = false;
     Report report_;
     k8s::Result<void> read_;  ///< the reader's until it has ended
