@@ -36,6 +36,7 @@ class Stream {
         auto const colon = proxy.rfind(':');
         client_->set_proxy("127.0.0.1", std::stoi(proxy.substr(colon + 1)));
         client_->set_keep_alive(true);
+        client_->set_tcp_nodelay(true);
         client_->set_read_timeout(60, 0);
     }
 
@@ -162,9 +163,9 @@ class CrowdStraight : public Measured<Direct> {};
 TEST_F(Straight, Delivery) { measure_delivery(); }
 TEST_F(ByBroker, Delivery) { measure_delivery(); }
 // These leave their tenants behind.
-TEST_F(CrowdByBroker, Crowd) { measure_crowd(); }
-TEST_F(CrowdByFixedAdapter, Crowd) { measure_crowd(); }
 TEST_F(CrowdStraight, Crowd) { measure_crowd(); }
+TEST_F(CrowdByFixedAdapter, Crowd) { measure_crowd(); }
+TEST_F(CrowdByBroker, Crowd) { measure_crowd(); }
 
 }  // namespace
 }  // namespace journeys
