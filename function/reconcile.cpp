@@ -107,6 +107,14 @@ bool take_back(Context const& context, Observed& observed, Created const& create
     return done;
 }
 
+/// An AccessRequest goes before the finalizer of its Kro does, so one without a Kro was left behind, with all that it gave access to.
+bool is_left_behind(Observed const& observed) {
+    Target const request{Cluster::Platform, kAccessRequests, {tenant_namespace(observed.tenant), request_name(observed.tenant)}};
+    auto const found = observed.seen.find(request);
+    return found != observed.seen.end() && found->second.present() &&
+           base::contains_json(base::member(found->second.object, "metadata", "labels"), tenant_labels(observed.tenant));
+}
+
 }  // namespace
 
 Exchange exchange_of(Addressed const& asked, k8s::Answer const& answer) {
@@ -146,6 +154,11 @@ Report reconcile(Context const& context, Observed observed, base::Time now, base
         auto outcome = attempt(context, observed, now, deadline, report);
         add_created(created, observed);
         if (!outcome) continue;
+        if (!observed.orphaned && observed.seen[kro_target(observed)].absent() && is_left_behind(observed)) {
+            // The Kro is asked for once more: somebody may have made both since it was.
+            observed.orphaned = true;
+            continue;
+        }
         report.outcome = *std::move(outcome);
         if (observed.seen[kro_target(observed)].absent() && !take_back(context, observed, created, deadline, report)) {
             report.outcome = {Outcome::Kind::Retry, "the Kro is gone, but what was made for it meanwhile could not be removed",
