@@ -103,10 +103,20 @@ Json Cluster::apply(k8s::Resource const& resource, Json object) const {
     return written ? *written : Json{};
 }
 
-Json Cluster::patch(k8s::Resource const& resource, k8s::ObjectKey const& key, Json patch) const {
-    auto const written = k8s::send_one(*api_, k8s::merge_patch(resource, key, std::move(patch), "somebody"), soon());
+Json Cluster::patch(k8s::Resource const& resource, k8s::ObjectKey const& key, Json patch, std::string const& subresource) const {
+    k8s::Request request = k8s::merge_patch(resource, key, std::move(patch), "somebody");
+    request.subresource = subresource;
+    auto const written = k8s::send_one(*api_, std::move(request), soon());
     EXPECT_TRUE(written.has_value()) << written.error().message;
     return written ? *written : Json{};
+}
+
+std::size_t Cluster::patch_all(k8s::Resource const& resource, std::vector<k8s::ObjectKey> const& keys, Json const& patch) const {
+    std::vector<k8s::Request> requests;
+    for (auto const& key : keys) requests.push_back(k8s::merge_patch(resource, key, patch, "somebody"));
+    auto const answers = api_->send(requests, soon());
+    return static_cast<std::size_t>(
+        std::count_if(answers.begin(), answers.end(), [](k8s::Answer const& answer) { return answer.result.has_value(); }));
 }
 
 void Cluster::remove(k8s::Resource const& resource, k8s::ObjectKey const& key) const {
@@ -247,7 +257,7 @@ bool Installation::adapters_are_settled(std::string const& namespace_) {
 // --- people ---
 
 void Installation::configure(Json spec) {
-    spec["pollInterval"] = "24h";
+    if (!spec.contains("pollInterval")) spec["pollInterval"] = "24h";
     if (!spec.contains("chartURL")) spec["chartURL"] = member(stack_, "registry", "chart");
     if (!spec.contains("imagePullSecret")) spec["imagePullSecret"] = {{"name", kLogin}};
     platform().apply(kro::kProviderConfigs, {{"metadata", {{"name", "kro"}}}, {"spec", std::move(spec)}});
@@ -355,9 +365,21 @@ void Installation::restart_api_server() {
 
 // --- Knative ---
 
-void Installation::set_schedule(std::string const& schedule) {
+std::string Installation::schedule() {
+    return text_of(member(platform().read(kPingSources, {std::string{kNamespace}, "kro-function-resync"}), "spec", "schedule"));
+}
+
+void Installation::signal_ping_adapter(int signal) {
+    Json const report = pods();
+    for (auto const& [name, pod] : report.at("pods").items()) {
+        if (name.find("pingsource-mt-adapter") == std::string::npos) continue;
+        EXPECT_EQ(::kill(pod.at("pid"), signal), 0);
+    }
+}
+
+void Installation::set_schedule(std::string const& cron) {
     platform().patch(kPingSources, {std::string{kNamespace}, "kro-function-resync"},
-                     {{"spec", {{"schedule", schedule}, {"timezone", "UTC"}}}});
+                     {{"spec", {{"schedule", cron}, {"timezone", "UTC"}}}});
 }
 
 void Installation::tick() {

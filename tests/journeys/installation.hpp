@@ -39,7 +39,9 @@ class Cluster {
     std::vector<Json> list(k8s::Resource const& resource, std::string const& namespace_ = {},
                            std::string const& selector = {}) const;
     Json apply(k8s::Resource const& resource, Json object) const;
-    Json patch(k8s::Resource const& resource, k8s::ObjectKey const& key, Json patch) const;
+    Json patch(k8s::Resource const& resource, k8s::ObjectKey const& key, Json patch, std::string const& subresource = {}) const;
+    /// The same patch of many objects at once; how many took it.
+    std::size_t patch_all(k8s::Resource const& resource, std::vector<k8s::ObjectKey> const& keys, Json const& patch) const;
     /// Nothing there is fine.
     void remove(k8s::Resource const& resource, k8s::ObjectKey const& key) const;
     /// All at once; how many were made.
@@ -65,7 +67,7 @@ class Installation : public testing::Test {
 
     // --- people ---
 
-    /// Makes the ProviderConfig have this spec; the chart and its login are filled in. No tick comes of it.
+    /// Makes the ProviderConfig have this spec; the chart and its login are filled in, and an interval with which no tick comes of it.
     void configure(Json spec = Json::object());
     /// A tenant with a namespace of its own. The platform gives it the control plane that its name starts with, else mcp-01.
     kro::Tenant new_tenant(std::string const& name = "acme");
@@ -90,6 +92,9 @@ class Installation : public testing::Test {
 
     /// Has the real PingSource adapter send one tick, and waits until the function has answered it.
     void tick();
+    std::string schedule();
+    /// Stops and continues the adapter of all PingSources.
+    void signal_ping_adapter(int signal);
     /// Stops and starts what an ApiServerSource or a ContainerSource runs.
     void scale_adapters(int replicas);
 
@@ -153,7 +158,7 @@ class Installation : public testing::Test {
     bool sources_are_ready();
     /// Whether every adapter runs as its Deployment says, and knows of this namespace where it names those that it watches.
     bool adapters_are_settled(std::string const& namespace_);
-    void set_schedule(std::string const& schedule);
+    void set_schedule(std::string const& cron);
     /// Kros of this test.
     std::size_t count_left();
     void process(std::string const& action, std::string const& name);

@@ -3,6 +3,7 @@
 
 #include "tests/journeys/installation.hpp"
 
+#include <algorithm>
 #include <iostream>
 
 namespace journeys {
@@ -35,6 +36,26 @@ TEST_F(CrowdByFixedAdapter, OfTwoHundredTenantsAtOnceNoneIsMissed) {
     auto const tenants = many_tenants(kCrowd);
     order_all(tenants, "0.9.1");
     eventually("every tenant has its HelmRelease, without a tick", [&] { return count_with_helm_release(tenants) == kCrowd; });
+}
+
+TEST_F(CrowdByFixedAdapter, OneTickRepairsFiveHundredTenantsThatHaveDrifted) {
+    hold_flux();
+    leave_tenants();
+    auto const more = many_tenants(100);
+    order_all(more, "0.9.1");
+    eventually("a hundred more are there", [&] { return count_with_helm_release(more) == more.size(); });
+    settle();
+    scale_adapters(0);
+    std::vector<k8s::ObjectKey> all;
+    for (auto const& repository : platform().list(kro::kOciRepositories)) all.push_back(k8s::key_of(repository));
+    ASSERT_GE(all.size(), 500U) << "with those of the tests before";
+    EXPECT_EQ(platform().patch_all(kro::kOciRepositories, all, {{"spec", {{"ref", {{"tag", "0.9.2"}}}}}}), all.size());
+    tick();
+    eventually("all of them are as they were", [&] {
+        auto const now = platform().list(kro::kOciRepositories);
+        return std::all_of(now.begin(), now.end(),
+                           [](Json const& one) { return text_of(member(one, "spec", "ref", "tag")) == "0.9.1"; });
+    });
 }
 
 }  // namespace
