@@ -252,8 +252,8 @@ Counts play(Scenario const& scenario, Simulation& simulation) {
     return requests;
 }
 
-/// All rare failures for every request take long without optimization: KRO_FAULTS=all asks for that. Otherwise each request fails in
-/// all of the usual ways and in one of the rare ones, which take turns.
+/// All failures for every request take long without optimization: KRO_FAULTS=all asks for that. Otherwise each request fails in two
+/// of the usual ways and in one of the rare ones, which take turns.
 bool all_are_wanted() {
     char const* const wanted = std::getenv("KRO_FAULTS");
     return wanted != nullptr && std::string_view{wanted} == "all";
@@ -265,16 +265,24 @@ struct Attempt {
     Failure failure;
 };
 
+/// Adds as many of these failures of a request as have their turn.
+void add_turns(std::vector<Attempt>& list, Attempt attempt, std::vector<Failure> const& failures, std::size_t at_a_time) {
+    for (std::size_t i = 0; i < failures.size(); ++i) {
+        bool const has_its_turn = (i + failures.size() - attempt.nth % failures.size()) % failures.size() < at_a_time;
+        if (!all_are_wanted() && !has_its_turn) continue;
+        attempt.failure = failures[i];
+        list.push_back(attempt);
+    }
+}
+
 std::vector<Attempt> attempts(Counts const& requests) {
     auto const usual = usual_failures();
     auto const rare = rare_failures();
     std::vector<Attempt> list;
     for (auto const cluster : kClusters) {
         for (std::size_t nth = 1; nth <= requests.at(index_of(cluster)); ++nth) {
-            for (auto const& failure : usual) list.push_back({cluster, nth, failure});
-            for (std::size_t i = 0; i < rare.size(); ++i) {
-                if (all_are_wanted() || nth % rare.size() == i) list.push_back({cluster, nth, rare[i]});
-            }
+            add_turns(list, {cluster, nth, {}}, usual, 2);
+            add_turns(list, {cluster, nth, {}}, rare, 1);
         }
     }
     return list;
