@@ -345,6 +345,12 @@ std::set<std::string> Journey::reasons_so_far() const {
 }
 
 std::map<std::string, std::string> Journey::versions() {
+    auto versions = all_versions();
+    versions.erase(k8s::path_of(kro::kProviderConfigs, {{}, provider_}));
+    return versions;
+}
+
+std::map<std::string, std::string> Journey::all_versions() {
     struct Place {
         k8s::Api& api;
         k8s::Resource resource;
@@ -404,7 +410,7 @@ bool Journey::watches_are_current() {
             told[k8s::path_of(change.resource, k8s::key_of(change.object))] = k8s::resource_version_of(change.object);
         }
     }
-    auto const there = versions();
+    auto const there = all_versions();
     return std::all_of(there.begin(), there.end(), [&](auto const& object) {
         auto const last = told.find(object.first);
         return last == told.end() || last->second == object.second;

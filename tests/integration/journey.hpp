@@ -111,7 +111,8 @@ class Journey : public testing::Test {
     /// The reasons that the Kro's condition Ready has ever had.
     std::set<std::string> reasons_so_far() const;
 
-    /// What of the tenant exists anywhere, each with its resourceVersion: two that are the same mean that nothing was written.
+    /// What of the tenant exists anywhere, each with its resourceVersion: two that are the same mean that nothing was written. Every
+    /// tick leaves its time in the ProviderConfig, which is not the tenant's.
     std::map<std::string, std::string> versions();
 
     // --- waiting ---
@@ -138,6 +139,7 @@ class Journey : public testing::Test {
     Condition ready_condition();
     k8s::ClusterAccess access_to(std::string const& cluster) const;
     std::string kubeconfig_of(std::string const& cluster) const;
+    std::map<std::string, std::string> all_versions();
     Watched watched(k8s::Api& api, std::string const& cluster, k8s::Resource const& resource, std::string const& namespace_ = {});
     void take(k8s::Change change);
     /// Whether the watches have told everything that was written to what they have told of.
