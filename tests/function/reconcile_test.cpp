@@ -110,6 +110,22 @@ TEST(Cost, OfNewValuesThatNamePullSecretsIsOneRoundMore) {
     EXPECT_LE(rounds(world.reconcile(kAcme)), 5U);
 }
 
+TEST(Cost, OfPullSecretsThatComeIntoTheValuesChangeAndGoIsBounded) {
+    World world;
+    world.put(support::pull_secret("img"));
+    world.install(kro_named("acme"));
+    world.put(support::provider_config(json(R"({"values": {"imagePullSecrets": [{"name": "img"}]}})")));
+    // The control plane is asked for our copies, then for those of somebody else and for their namespace, which is made.
+    EXPECT_LE(rounds(world.reconcile(kAcme)), 7U);
+    world.settle();
+    world.put(support::pull_secret("img", "other.registry.test"));
+    EXPECT_LE(rounds(world.reconcile(kAcme)), 5U);
+    world.settle();
+    world.put(support::provider_config());
+    // The copy goes before the HelmRelease, by which it would be found again, changes.
+    EXPECT_LE(rounds(world.reconcile(kAcme)), 7U);
+}
+
 TEST(Cost, OfAPullSecretThatIsTakenAwayIsFourRounds) {
     World world;
     world.put(support::pull_secret("pull"));
