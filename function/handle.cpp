@@ -48,16 +48,7 @@ bool names(k8s::Json const& provider_config, ForUsersOf const& used) {
     auto const config = read_provider_config(provider_config);
     if (!config) return true;
     if (used.kind == "ConfigMap") return config->ca_bundle && config->ca_bundle->name == used.name;
-    auto const in_values = [&](k8s::Json const& values) {
-        k8s::Json const& secrets = base::member(values, "imagePullSecrets");
-        return secrets.is_array() && std::any_of(secrets.begin(), secrets.end(), [&](k8s::Json const& entry) {
-                   return base::text_of(base::member(entry, "name")) == used.name;
-               });
-    };
-    if (config->image_pull_secret == used.name || in_values(config->values)) return true;
-    return config->offers && std::any_of(config->offers->begin(), config->offers->end(), [&](Offer const& offer) {
-               return offer.chart_pull_secret == used.name || in_values(offer.helm_values);
-           });
+    return pull_secrets_of(*config).contains(used.name);
 }
 
 }  // namespace

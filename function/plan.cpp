@@ -33,12 +33,6 @@ std::string next_step(Error const& error) {
     std::abort();
 }
 
-/// Whether another try within seconds may mend it.
-bool may_pass(Error const& error) {
-    return error.kind == Error::Kind::Unavailable || error.kind == Error::Kind::Throttled ||
-           error.kind == Error::Kind::Conflict || error.kind == Error::Kind::Expired;
-}
-
 }  // namespace
 
 k8s::Request read_of(Target const& target) {
@@ -227,7 +221,7 @@ Plan Planner::fail(Cluster cluster, Error const& error) {
         return end({Outcome::Kind::Retry, std::string{name_of(cluster)} + ": " + error.message, error.retry_after});
     }
     // A fault of one tenant's own control plane is not worth stalling the others: the next resync tries again.
-    auto const kind = cluster != Cluster::ControlPlane && may_pass(error) ? Outcome::Kind::Retry : Outcome::Kind::Waiting;
+    auto const kind = cluster != Cluster::ControlPlane && k8s::may_pass(error) ? Outcome::Kind::Retry : Outcome::Kind::Waiting;
     return conclude(
         {phase_in_progress(), std::string{kReasonError}, std::string{name_of(cluster)} + ": " + error.message + next_step(error)},
         kind);

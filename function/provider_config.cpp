@@ -116,4 +116,20 @@ base::Result<Chart, std::string> chart_for(ProviderConfig const& config, std::st
     return chart;
 }
 
+std::set<std::string> pull_secrets_of(ProviderConfig const& config) {
+    std::set<std::string> names;
+    auto const add = [&](std::string const& chart_secret, Json const& values) {
+        names.insert(chart_secret);
+        Json const& list = member(values, "imagePullSecrets");
+        if (!list.is_array()) return;
+        for (auto const& entry : list) names.insert(text_of(member(entry, "name")));
+    };
+    add(config.image_pull_secret, config.values);
+    if (config.offers) {
+        for (auto const& offer : *config.offers) add(offer.chart_pull_secret, offer.helm_values);
+    }
+    names.erase("");
+    return names;
+}
+
 }  // namespace kro

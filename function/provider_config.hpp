@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ base::Result<ProviderConfig, std::string> read_provider_config(k8s::Json const& 
 
 /// How often everything is looked at. The error is a sentence that names the field and the value.
 base::Result<std::chrono::nanoseconds, std::string> poll_interval_of(ProviderConfig const& config);
+
+/// The Secrets that any setting names: for the chart, or under `imagePullSecrets` of values.
+std::set<std::string> pull_secrets_of(ProviderConfig const& config);
 
 /// What one tenant gets: the ProviderConfig, with what its version's offer says differently.
 struct Chart {

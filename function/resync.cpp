@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <set>
 #include <thread>
 
 namespace kro {
@@ -26,12 +25,6 @@ constexpr std::chrono::seconds kSoon{1};
 
 /// Whether the pass's own time is over, with a moment left to say so.
 bool is_over(base::Deadline deadline) { return steady_clock::now() + std::chrono::milliseconds{500} >= deadline; }
-
-/// Whether another try within seconds may mend it.
-bool may_pass(k8s::Error const& error) {
-    using Kind = k8s::Error::Kind;
-    return error.kind == Kind::Unavailable || error.kind == Kind::Throttled || error.kind == Kind::Expired;
-}
 
 std::string look_at(Target const& target) {
     std::string const name = target.key.name.empty() ? std::string{} : " " + target.key.name;
@@ -70,25 +63,10 @@ events::CloudEvent reconcile_event(Observed const& observed) {
 
 /// Secrets and the ConfigMap in the provider's own namespace that any of its settings names.
 std::vector<Target> sources_of(ProviderConfig const& config, Provider const& provider) {
-    std::set<std::string> secrets;
-    auto const add = [&](std::string const& name) {
-        if (!name.empty()) secrets.insert(name);
-    };
-    auto const add_values = [&](Json const& values) {
-        Json const& list = member(values, "imagePullSecrets");
-        if (!list.is_array()) return;
-        for (auto const& entry : list) add(text_of(member(entry, "name")));
-    };
-    add(config.image_pull_secret);
-    add_values(config.values);
-    if (config.offers) {
-        for (auto const& offer : *config.offers) {
-            add(offer.chart_pull_secret);
-            add_values(offer.helm_values);
-        }
-    }
     std::vector<Target> targets;
-    for (auto const& name : secrets) targets.push_back({Cluster::Platform, k8s::kSecrets, {provider.namespace_, name}});
+    for (auto const& name : pull_secrets_of(config)) {
+        targets.push_back({Cluster::Platform, k8s::kSecrets, {provider.namespace_, name}});
+    }
     if (config.ca_bundle) targets.push_back({Cluster::Platform, k8s::kConfigMaps, {provider.namespace_, config.ca_bundle->name}});
     return targets;
 }
@@ -139,7 +117,7 @@ class Resync::Pass {
         std::vector<Target> targets{config_target()};
         if (!options_.ping_source.empty()) targets.push_back(ping_source_target());
         observe(context_.clusters, shared_, targets, deadline_, report_);
-        if (config().failed() && may_pass(*config().error)) return fail(*config().error);
+        if (config().failed() && k8s::may_pass(*config().error)) return fail(*config().error);
         auto read = read_provider_config(config().object);
         if (read) {
             settings_ = *std::move(read);
@@ -186,17 +164,16 @@ class Resync::Pass {
 
     /// A write of the pass's own. Its failure, if it failed.
     std::optional<k8s::Error> write(k8s::Request request, std::string why) {
-        std::vector<Step> const steps{{Cluster::Platform, std::move(request), std::move(why)}};
-        std::vector<Addressed> const round{{Cluster::Platform, steps.front().request}};
-        auto answers = context_.clusters.send(round, nullptr, deadline_);
-        Exchange exchange = exchange_of(round.front(), answers.front());
-        exchange.why = steps.front().why;
+        Addressed const asked{Cluster::Platform, std::move(request)};
+        auto answers = context_.clusters.send({&asked, 1}, nullptr, deadline_);
+        Exchange exchange = exchange_of(asked, answers.front());
+        exchange.why = std::move(why);
         auto error = exchange.error;
         add_round(report_, {std::move(exchange)});
         if (answers.front().result) {
             Json const& object = *answers.front().result;
             report_.written.push_back(
-                {k8s::path_of(round.front().request.resource, round.front().request.key), k8s::resource_version_of(object)});
+                {k8s::path_of(asked.request.resource, asked.request.key), k8s::resource_version_of(object)});
         }
         return error;
     }

@@ -61,6 +61,11 @@ std::optional<std::chrono::seconds> parse_retry_after(std::string_view text, bas
 
 }  // namespace
 
+bool may_pass(Error const& error) {
+    return error.kind == Error::Kind::Unavailable || error.kind == Error::Kind::Throttled ||
+           error.kind == Error::Kind::Conflict || error.kind == Error::Kind::Expired;
+}
+
 bool has_cause(Error const& error, std::string_view reason) {
     return std::find(error.causes.begin(), error.causes.end(), reason) != error.causes.end();
 }

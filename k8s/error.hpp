@@ -51,6 +51,9 @@ using Result = base::Result<T, Error>;
 /// Whether a Status carried this cause, by its reason.
 bool has_cause(Error const& error, std::string_view reason);
 
+/// Whether another try within seconds may mend it.
+bool may_pass(Error const& error);
+
 /// An error from a whole HTTP answer. `what` is the verb and the object, for the message. `body` need not be a Kubernetes Status, nor JSON.
 /// `retry_after` is the header's value or "" (seconds or an HTTP date, which counts from `now`).
 /// Source: meta/v1 Status; https://kubernetes.io/docs/reference/using-api/api-concepts/
