@@ -23,7 +23,8 @@ struct ReplaySummary {
     struct Tenant {
         std::string tenant;      ///< "team-a/acme"
         std::string phase;       ///< as its Kro's status says at the end; "" where it is gone, or says nothing
-        std::string message;     ///< of its condition Ready
+        std::string message;     ///< of its condition Ready; ...
+        std::string since;       ///< ... and since when that has been True or False, RFC 3339
         std::size_t events = 0;  ///< that had a part about it
         std::size_t writes = 0;  ///< for it
     };
