@@ -102,7 +102,7 @@ Acted act(Clusters& clusters, Observed& observed, std::vector<Step> const& steps
     Acted worst = Acted::Well;
     Round exchanges;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        Exchange exchange = exchange_of(round[i], answers[i]);
+        Exchange exchange = exchange_of(round[i], answers[i], report.keep);
         exchange.why = steps[i].why;
         if (answers[i].result) {
             take_in(observed, steps[i], std::move(answers[i].result).value(), report);

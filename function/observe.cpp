@@ -36,7 +36,7 @@ std::vector<k8s::Answer> ask(Clusters& clusters, std::vector<Addressed> const& r
                              base::Deadline deadline, Report& report) {
     auto answers = clusters.send(round, kubeconfig, deadline);
     Round exchanges;
-    for (std::size_t i = 0; i < round.size(); ++i) exchanges.push_back(exchange_of(round[i], answers[i]));
+    for (std::size_t i = 0; i < round.size(); ++i) exchanges.push_back(exchange_of(round[i], answers[i], report.keep));
     add_round(report, std::move(exchanges));
     return answers;
 }

@@ -115,9 +115,16 @@ bool is_left_behind(Observed const& observed) {
            base::contains_json(base::member(found->second.object, "metadata", "labels"), tenant_labels(observed.tenant));
 }
 
+std::shared_ptr<Contents const> contents_of(k8s::Request const& request, k8s::Answer const& answer) {
+    auto contents = std::make_shared<Contents>(Contents{request, nullptr});
+    contents->request.visit = nullptr;
+    if (answer.result) contents->answer = *answer.result;
+    return contents;
+}
+
 }  // namespace
 
-Exchange exchange_of(Addressed const& asked, k8s::Answer const& answer) {
+Exchange exchange_of(Addressed const& asked, k8s::Answer const& answer, Keep keep) {
     using Verb = k8s::Request::Verb;
     k8s::Request const& request = asked.request;
     bool const read = request.verb == Verb::Get || request.verb == Verb::List || request.verb == Verb::Discover;
@@ -129,6 +136,7 @@ Exchange exchange_of(Addressed const& asked, k8s::Answer const& answer) {
     exchange.duration = answer.duration;
     exchange.subject = request.resource.kind.empty() ? k8s::api_version(request.resource) : std::string{request.resource.kind};
     exchange.subject += request.key.name.empty() ? "s" : " " + request.key.name;
+    if (keep == Keep::Contents) exchange.contents = contents_of(request, answer);
     return exchange;
 }
 
@@ -146,6 +154,9 @@ Report reconcile(Context const& context, Tenant const& tenant, About about, base
 
 Report reconcile(Context const& context, Observed observed, base::Time now, base::Deadline deadline) {
     Report report;
+    report.tenant = observed.tenant;
+    report.keep = context.keep;
+    if (context.keep == Keep::Contents) report.given = observed.seen;
     Created created;
     for (int i = 0; i < kAttempts; ++i) {
         if (i > 0) {

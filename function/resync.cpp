@@ -84,7 +84,9 @@ bool makes_copies(ProviderConfig const& config) {
 class Resync::Pass {
   public:
     Pass(Resync const& resync, base::Time now, base::Deadline deadline)
-        : context_(resync.context_), options_(resync.options_), hooks_(resync.hooks_), now_(now), deadline_(deadline) {}
+        : context_(resync.context_), options_(resync.options_), hooks_(resync.hooks_), now_(now), deadline_(deadline) {
+        report_.keep = context_.keep;
+    }
 
     ~Pass() {
         queue_.close();
@@ -166,7 +168,7 @@ class Resync::Pass {
     std::optional<k8s::Error> write(k8s::Request request, std::string why) {
         Addressed const asked{Cluster::Platform, std::move(request)};
         auto answers = context_.clusters.send({&asked, 1}, nullptr, deadline_);
-        Exchange exchange = exchange_of(asked, answers.front());
+        Exchange exchange = exchange_of(asked, answers.front(), report_.keep);
         exchange.why = std::move(why);
         auto error = exchange.error;
         add_round(report_, {std::move(exchange)});
