@@ -1,5 +1,6 @@
 #include "function/handle.hpp"
 
+#include "base/overloaded.hpp"
 #include "function/kinds.hpp"
 #include "function/log.hpp"
 #include "function/pages.hpp"
@@ -12,13 +13,6 @@ namespace kro {
 namespace {
 
 using std::chrono::steady_clock;
-
-template <class... Handlers>
-struct Overloaded : Handlers... {
-    using Handlers::operator()...;
-};
-template <class... Handlers>
-Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 Report ended(Outcome::Kind kind, std::string why) {
     Report report;
@@ -73,44 +67,43 @@ HttpAnswer EventHandler::handle(events::HttpMessage const& message) {
         return {status, std::nullopt, reason};
     }
     Outcome outcome{Outcome::Kind::Done, "no events", std::nullopt};
-    for (auto const& event : *parsed) {
-        auto const start = steady_clock::now();
-        std::string whom;
-        Report const report = answer_event(event, deadline, whom);
-        log_event(event, whom, report, since(start));
-        if (witness_) witness_(event, whom, report);
-        outcome = worse(outcome, report.outcome);
-    }
+    for (auto const& event : *parsed) outcome = worse(outcome, answer_event(event, deadline));
     return answer_for(outcome);
 }
 
-Report EventHandler::answer_event(events::CloudEvent const& event, base::Deadline deadline, std::string& whom) {
-    if (event.type == kReconcileType) {
-        auto tenant = parse_tenant(event.subject.value_or(""));
+HttpAnswer EventHandler::handle(events::CloudEvent const& event) {
+    return answer_for(answer_event(event, steady_clock::now() + options_.budget));
+}
+
+Outcome EventHandler::answer_event(events::CloudEvent const& event, base::Deadline deadline) {
+    auto const start = steady_clock::now();
+    Handled handled{event};
+    handled.report = run(handled, deadline);
+    log_event(handled, since(start));
+    if (witness_) witness_(handled);
+    return std::move(handled.report.outcome);
+}
+
+Report EventHandler::run(Handled& handled, base::Deadline deadline) {
+    if (handled.event.type == kReconcileType) {
+        auto tenant = parse_tenant(handled.event.subject.value_or(""));
         if (!tenant) return ended(Outcome::Kind::Rejected, "subject: is no tenant");
-        whom = to_string(*tenant);
-        return run_tenant({.tenant = *std::move(tenant), .object = {}, .resource_version = {}}, deadline);
+        return run(handled, ForTenant{.tenant = *std::move(tenant), .why = "its subject names the tenant"}, deadline);
     }
-    auto const meaning = events::meaning_of(event);
+    auto const meaning = events::meaning_of(handled.event);
     if (!meaning) return ended(Outcome::Kind::Rejected, events::to_string(meaning.error()));
-    return std::visit(Overloaded{[&](ForTenant const& one) {
-                                     whom = to_string(one.tenant);
-                                     return run_tenant(one, deadline);
-                                 },
-                                 [&](ForNamespace const& one) {
-                                     whom = "namespace " + one.namespace_;
-                                     return run_namespace(one, deadline);
-                                 },
-                                 [&](ForEveryone const& one) {
-                                     whom = "everyone";
-                                     return run_everyone(event.id, one, deadline);
-                                 },
-                                 [&](ForUsersOf const& one) {
-                                     whom = "users of " + one.kind + " " + one.name;
-                                     return run_users_of(event.id, one, deadline);
-                                 },
-                                 [&](ForNobody const& one) { return ended(Outcome::Kind::Done, "ignored: " + one.why); }},
-                      route(*meaning, provider_));
+    return run(handled, route(*meaning, provider_), deadline);
+}
+
+Report EventHandler::run(Handled& handled, Route const& route, base::Deadline deadline) {
+    handled.whom = whom_of(route);
+    handled.routed = why_of(route);
+    return std::visit(base::Overloaded{[&](ForTenant const& one) { return run_tenant(one, deadline); },
+                                       [&](ForNamespace const& one) { return run_namespace(handled, one, deadline); },
+                                       [&](ForEveryone const& one) { return run_everyone(handled, one, deadline); },
+                                       [&](ForUsersOf const& one) { return run_users_of(handled, one, deadline); },
+                                       [&](ForNobody const& one) { return ended(Outcome::Kind::Done, "ignored: " + one.why); }},
+                      route);
 }
 
 Report EventHandler::run_tenant(ForTenant const& one, base::Deadline deadline) {
@@ -125,7 +118,7 @@ Report EventHandler::run_tenant(ForTenant const& one, base::Deadline deadline) {
     return *std::move(report);
 }
 
-Report EventHandler::run_namespace(ForNamespace const& one, base::Deadline deadline) {
+Report EventHandler::run_namespace(Handled& handled, ForNamespace const& one, base::Deadline deadline) {
     Report report;
     auto const tenants = all_tenants(clusters_, deadline, report);
     if (!tenants) {
@@ -138,23 +131,27 @@ Report EventHandler::run_namespace(ForNamespace const& one, base::Deadline deadl
         report.outcome = {Outcome::Kind::Done, "ignored: no tenant has the namespace " + one.namespace_, std::nullopt};
         return report;
     }
-    return run_tenant({.tenant = *found, .flux_object = true, .object = {}, .resource_version = {}}, deadline);
+    handled.whom = to_string(*found);
+    return run_tenant({.tenant = *found, .flux_object = true}, deadline);
 }
 
-Report EventHandler::run_everyone(std::string const& event_id, ForEveryone const& route, base::Deadline deadline) {
+Report EventHandler::run_everyone(Handled& handled, ForEveryone const& route, base::Deadline deadline) {
     if (echo_.knows(route.object, route.resource_version)) return ended(Outcome::Kind::Done, "an echo of our own write");
     // A tick that comes while another pass goes on asks for nothing that this one does not do. A change may have come too late for it.
     auto const sharing = route.cause == ForEveryone::Cause::Tick ? Sharing::Running : Sharing::Next;
     auto report = everyone_.pass(
-        {}, deadline, [&] { return resync(event_id, route, deadline); }, sharing);
+        {}, deadline, [&] { return resync(handled, route, deadline); }, sharing);
     if (!report) return ended(Outcome::Kind::Retry, "every tenant is still being looked at for an earlier event");
     return *std::move(report);
 }
 
-Report EventHandler::resync(std::string const& event_id, ForEveryone const& route, base::Deadline deadline) {
+Report EventHandler::resync(Handled& handled, ForEveryone const& route, base::Deadline deadline) {
     Resync::Hooks hooks;
     hooks.reconcile = [&](Observed observed, base::Deadline until) { return reconcile_seen(std::move(observed), until); };
-    hooks.found = [&](Finding const& finding) { log_finding(event_id, finding); };
+    hooks.found = [&](Finding const& finding) {
+        log_finding(handled.event.id, finding);
+        if (witness_) handled.findings.push_back(finding);
+    };
     hooks.sink = options_.sink;
     Report report = Resync{{clusters_, provider_}, options_.resync, std::move(hooks)}.run(route.cause, clock_(), deadline);
     echo_.remember(report.written);
@@ -195,7 +192,7 @@ void EventHandler::log_finding(std::string const& event_id, Finding const& findi
               {"writes", report.writes}});
 }
 
-Report EventHandler::run_users_of(std::string const& event_id, ForUsersOf const& used, base::Deadline deadline) {
+Report EventHandler::run_users_of(Handled& handled, ForUsersOf const& used, base::Deadline deadline) {
     Addressed const asked{Cluster::Platform, k8s::get(kProviderConfigs, {{}, provider_.name})};
     auto answers = clusters_.send({&asked, 1}, nullptr, deadline);
     auto const& config = answers.front().result;
@@ -208,7 +205,7 @@ Report EventHandler::run_users_of(std::string const& event_id, ForUsersOf const&
         return report;
     }
     if (!names(*config, used)) return ended(Outcome::Kind::Done, "ignored: the ProviderConfig does not name it");
-    return run_everyone(event_id, {.why = used.kind + " " + used.name + " changed"}, deadline);
+    return run_everyone(handled, {.why = used.kind + " " + used.name + " changed"}, deadline);
 }
 
 void EventHandler::log_requests(std::string const& event_id, Report const& report) {
@@ -227,18 +224,20 @@ void EventHandler::log_requests(std::string const& event_id, Report const& repor
     }
 }
 
-void EventHandler::log_event(events::CloudEvent const& event, std::string const& whom, Report const& report,
-                             std::chrono::microseconds took) {
+void EventHandler::log_event(Handled const& handled, std::chrono::microseconds took) {
+    events::CloudEvent const& event = handled.event;
+    Report const& report = handled.report;
     base::Time const now = clock_();
     metrics_.event_answered(event.type, events::extension(event, "kind"), report, took, now);
     log_requests(event.id, report);
     auto const level = report.outcome.kind == Outcome::Kind::Retry || report.outcome.kind == Outcome::Kind::Rejected
                            ? spdlog::level::warn
                            : spdlog::level::info;
+    if (!logger_->should_log(level)) return;
     log_line(*logger_, level, now, "event answered",
              {{"event", event.id},
               {"type", event.type},
-              {"kro", whom},
+              {"kro", handled.whom},
               {"outcome", name_of(report.outcome.kind)},
               {"why", report.outcome.why},
               {"requests", report.requests},

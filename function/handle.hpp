@@ -15,11 +15,21 @@
 #include <functional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace kro {
 
-/// What a handler is told about every event that it answered, beside the log line: for the timeline of the embedded control plane.
-using Witness = std::function<void(events::CloudEvent const&, std::string const& whom, Report const&)>;
+/// One answered event with all that it led to.
+struct Handled {
+    events::CloudEvent const& event;
+    std::string whom = {};    ///< as whom_of() says it; the tenant where a namespace led to one
+    std::string routed = {};  ///< why to them, in one line
+    Report report = {};
+    std::vector<Finding> findings = {};  ///< of a pass about everyone: what became of each tenant that needed something
+};
+
+/// What a handler tells of every event that it answered, beside the log line. Called on the thread that answers, before it does.
+using Witness = std::function<void(Handled const&)>;
 
 /// From a request to an answer: which events it holds, whom they concern, what came of it. One log line per event.
 class EventHandler {
@@ -36,6 +46,9 @@ class EventHandler {
     /// Answers one HTTP message. Never throws.
     HttpAnswer handle(events::HttpMessage const& message);
 
+    /// Answers one event that has been read already.
+    HttpAnswer handle(events::CloudEvent const& event);
+
     /// How many events that concern every tenant are being answered now.
     int waiting_for_everyone() const { return everyone_.waiting({}); }
 
@@ -43,17 +56,18 @@ class EventHandler {
     void set_witness(Witness witness) { witness_ = std::move(witness); }
 
   private:
-    Report answer_event(events::CloudEvent const& event, base::Deadline deadline, std::string& whom);
+    Outcome answer_event(events::CloudEvent const& event, base::Deadline deadline);
+    Report run(Handled& handled, base::Deadline deadline);
+    Report run(Handled& handled, Route const& route, base::Deadline deadline);
     Report run_tenant(ForTenant const& route, base::Deadline deadline);
-    Report run_namespace(ForNamespace const& route, base::Deadline deadline);
-    Report run_everyone(std::string const& event_id, ForEveryone const& route, base::Deadline deadline);
-    Report resync(std::string const& event_id, ForEveryone const& route, base::Deadline deadline);
+    Report run_namespace(Handled& handled, ForNamespace const& route, base::Deadline deadline);
+    Report run_everyone(Handled& handled, ForEveryone const& route, base::Deadline deadline);
+    Report resync(Handled& handled, ForEveryone const& route, base::Deadline deadline);
     Report reconcile_seen(Observed observed, base::Deadline deadline);
-    Report run_users_of(std::string const& event_id, ForUsersOf const& route, base::Deadline deadline);
+    Report run_users_of(Handled& handled, ForUsersOf const& route, base::Deadline deadline);
     void log_finding(std::string const& event_id, Finding const& finding);
     void log_requests(std::string const& event_id, Report const& report);
-    void log_event(events::CloudEvent const& event, std::string const& whom, Report const& report,
-                   std::chrono::microseconds took);
+    void log_event(Handled const& handled, std::chrono::microseconds took);
 
     Clusters& clusters_;
     Provider provider_;

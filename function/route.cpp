@@ -1,5 +1,6 @@
 #include "function/route.hpp"
 
+#include "base/overloaded.hpp"
 #include "function/kinds.hpp"
 #include "function/onboarding.hpp"
 
@@ -29,7 +30,8 @@ ForTenant for_tenant(Tenant tenant, events::ObjectEvent const& event, k8s::Resou
     return {.tenant = std::move(tenant),
             .flux_object = resource == kOciRepositories || resource == kHelmReleases,
             .object = k8s::path_of(resource, {event.namespace_, event.name}),
-            .resource_version = version_of(event)};
+            .resource_version = version_of(event),
+            .why = resource == kKros ? "it is the tenant's Kro" : "its annotation or its labels name the tenant"};
 }
 
 Route route_object(events::ObjectEvent const& event, Provider const& provider) {
@@ -63,6 +65,24 @@ Route route(events::Meaning const& meaning, Provider const& provider) {
     if (std::holds_alternative<events::Ping>(meaning)) return ForEveryone{.why = "a tick", .cause = ForEveryone::Cause::Tick};
     if (auto const* event = std::get_if<events::ObjectEvent>(&meaning)) return route_object(*event, provider);
     return ForNobody{"this type of event is none of ours"};
+}
+
+std::string whom_of(Route const& route) {
+    return std::visit(base::Overloaded{[](ForTenant const& one) { return to_string(one.tenant); },
+                                       [](ForNamespace const& one) { return "namespace " + one.namespace_; },
+                                       [](ForEveryone const&) { return std::string{"everyone"}; },
+                                       [](ForUsersOf const& one) { return "users of " + one.kind + " " + one.name; },
+                                       [](ForNobody const&) { return std::string{}; }},
+                      route);
+}
+
+std::string why_of(Route const& route) {
+    return std::visit(base::Overloaded{[](ForTenant const& one) { return std::string{one.why}; },
+                                       [](ForNamespace const&) { return std::string{"a tenant's objects lie in its namespace"}; },
+                                       [](ForEveryone const& one) { return one.why; },
+                                       [](ForUsersOf const&) { return std::string{"the ProviderConfig may name it"}; },
+                                       [](ForNobody const& one) { return one.why; }},
+                      route);
 }
 
 }  // namespace kro

@@ -17,9 +17,10 @@ inline constexpr std::string_view kReconcileType = "services.kro.reconcile";
 /// The event is about one tenant.
 struct ForTenant {
     Tenant tenant;
-    bool flux_object = false;      ///< it was about an OCIRepository or a HelmRelease
-    std::string object;            ///< path of the object, and ...
-    std::string resource_version;  ///< ... which state of it the event tells of; "" where it does not say
+    bool flux_object = false;           ///< it was about an OCIRepository or a HelmRelease
+    std::string object = {};            ///< path of the object, and ...
+    std::string resource_version = {};  ///< ... which state of it the event tells of; "" where it does not say
+    std::string_view why = {};          ///< how the event leads to it: a constant
 };
 
 /// The event is about an object in the namespace of a tenant that it does not name.
@@ -54,5 +55,11 @@ using Route = std::variant<ForTenant, ForNamespace, ForEveryone, ForUsersOf, For
 
 /// Whom an event concerns, from the event alone.
 Route route(events::Meaning const& meaning, Provider const& provider);
+
+/// "team-a/acme", "everyone", "namespace mcp--...", "users of Secret pull"; "" for nobody.
+std::string whom_of(Route const& route);
+
+/// Why it concerns them, in one line: "it is the tenant's Kro".
+std::string why_of(Route const& route);
 
 }  // namespace kro

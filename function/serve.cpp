@@ -114,9 +114,9 @@ int serve(Settings const& settings, std::shared_ptr<spdlog::logger> logger) {
                          logger};
     std::mutex screen;
     if (embedded) {
-        handler.set_witness([&](events::CloudEvent const& event, std::string const& whom, Report const& report) {
+        handler.set_witness([&](Handled const& handled) {
             std::lock_guard const lock{screen};
-            std::cout << timeline_entry(event, whom, report, clock()) << std::flush;
+            std::cout << timeline_entry(handled.event, handled.whom, handled.report, clock()) << std::flush;
         });
     }
 
