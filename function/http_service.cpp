@@ -1,7 +1,7 @@
 #include "function/http_service.hpp"
 
 #include "base/json.hpp"
-#include "function/gzip.hpp"
+#include "base/gzip.hpp"
 
 #include <httplib.h>
 
@@ -71,8 +71,8 @@ std::optional<Refusal> undo_coding(events::HttpMessage& message, std::size_t max
         return Refusal{415, "the only content coding is gzip"};
     }
     if (is_gzip) {
-        auto plain = gunzip(message.body, max_body);
-        if (!plain && plain.error() == GzipFault::TooLarge) {
+        auto plain = base::gunzip(message.body, max_body);
+        if (!plain && plain.error() == base::GzipFault::TooLarge) {
             return Refusal{413, "the body unpacks to more than " + std::to_string(max_body) + " bytes"};
         }
         if (!plain) return Refusal{400, "the body is not gzip"};
