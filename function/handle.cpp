@@ -77,7 +77,7 @@ HttpAnswer EventHandler::handle(events::CloudEvent const& event) {
 
 Outcome EventHandler::answer_event(events::CloudEvent const& event, base::Deadline deadline) {
     auto const start = steady_clock::now();
-    Handled handled{event};
+    Handled handled{event, clock_()};
     handled.report = run(handled, deadline);
     log_event(handled, since(start));
     if (witness_) witness_(handled);
@@ -109,12 +109,15 @@ Report EventHandler::run(Handled& handled, Route const& route, base::Deadline de
 Report EventHandler::run_tenant(ForTenant const& one, base::Deadline deadline) {
     if (echo_.knows(one.object, one.resource_version)) return ended(Outcome::Kind::Done, "an echo of our own write");
     About const about = one.flux_object ? About::FluxObject : About::Anything;
+    bool shared = true;
     auto report = turnstile_.pass(one.tenant, deadline, [&] {
-        Report done = reconcile({clusters_, provider_}, one.tenant, about, clock_(), deadline);
+        shared = false;
+        Report done = reconcile(context(), one.tenant, about, clock_(), deadline);
         if (done.outcome.kind != Outcome::Kind::Retry) echo_.remember(done.written);
         return done;
     });
     if (!report) return ended(Outcome::Kind::Retry, "the tenant is still being brought up to date for an earlier event");
+    report->shared = shared;
     return *std::move(report);
 }
 
@@ -139,9 +142,14 @@ Report EventHandler::run_everyone(Handled& handled, ForEveryone const& route, ba
     if (echo_.knows(route.object, route.resource_version)) return ended(Outcome::Kind::Done, "an echo of our own write");
     // A tick that comes while another pass goes on asks for nothing that this one does not do. A change may have come too late for it.
     auto const sharing = route.cause == ForEveryone::Cause::Tick ? Sharing::Running : Sharing::Next;
-    auto report = everyone_.pass(
-        {}, deadline, [&] { return resync(handled, route, deadline); }, sharing);
+    bool shared = true;
+    auto const pass = [&] {
+        shared = false;
+        return resync(handled, route, deadline);
+    };
+    auto report = everyone_.pass({}, deadline, pass, sharing);
     if (!report) return ended(Outcome::Kind::Retry, "every tenant is still being looked at for an earlier event");
+    report->shared = shared;
     return *std::move(report);
 }
 
@@ -153,7 +161,7 @@ Report EventHandler::resync(Handled& handled, ForEveryone const& route, base::De
         if (witness_) handled.findings.push_back(finding);
     };
     hooks.sink = options_.sink;
-    Report report = Resync{{clusters_, provider_}, options_.resync, std::move(hooks)}.run(route.cause, clock_(), deadline);
+    Report report = Resync{context(), options_.resync, std::move(hooks)}.run(route.cause, clock_(), deadline);
     echo_.remember(report.written);
     report.outcome.why = route.why + ": " + report.outcome.why;
     return report;
@@ -164,7 +172,7 @@ Report EventHandler::reconcile_seen(Observed observed, base::Deadline deadline) 
     auto report = turnstile_.pass(
         tenant, deadline,
         [&] {
-            Report done = reconcile({clusters_, provider_}, std::move(observed), clock_(), deadline);
+            Report done = reconcile(context(), std::move(observed), clock_(), deadline);
             if (done.outcome.kind != Outcome::Kind::Retry) echo_.remember(done.written);
             return done;
         },

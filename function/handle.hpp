@@ -22,6 +22,7 @@ namespace kro {
 /// One answered event with all that it led to.
 struct Handled {
     events::CloudEvent const& event;
+    base::Time received;
     std::string whom = {};    ///< as whom_of() says it; the tenant where a namespace led to one
     std::string routed = {};  ///< why to them, in one line
     Report report = {};
@@ -38,6 +39,7 @@ class EventHandler {
         std::chrono::milliseconds budget = std::chrono::seconds{25};  ///< for one request, all its events together
         Resync::Options resync = {};                                  ///< where an event concerns many tenants
         Sink sink = nullptr;                                          ///< who gets what is too much for one pod; may be none
+        Keep keep = Keep::Sums;                                       ///< what the reports that a witness is told have in them
     };
 
     EventHandler(Clusters& clusters, Provider provider, Options options, base::Clock clock, Metrics& metrics,
@@ -56,6 +58,7 @@ class EventHandler {
     void set_witness(Witness witness) { witness_ = std::move(witness); }
 
   private:
+    Context context() const { return {clusters_, provider_, options_.keep}; }
     Outcome answer_event(events::CloudEvent const& event, base::Deadline deadline);
     Report run(Handled& handled, base::Deadline deadline);
     Report run(Handled& handled, Route const& route, base::Deadline deadline);
