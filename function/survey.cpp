@@ -213,16 +213,16 @@ constexpr int kLargeInAPage = 250;
 }  // namespace
 
 k8s::Result<void> Survey::run(Visitor const& visitor, base::Deadline deadline, Report& report) {
-    using Contents = k8s::Request::Contents;
+    using Wanted = k8s::Request::Contents;
     std::vector<std::unique_ptr<Stream>> streams;
     int const large = std::min(kLargeInAPage, page_size_);
-    auto const start = [&](k8s::Resource const& resource, Contents contents, int page_size) {
+    auto const start = [&](k8s::Resource const& resource, Wanted contents, int page_size) {
         streams.push_back(std::make_unique<Stream>(clusters_, resource, contents, page_size, deadline));
     };
-    start(kAccessRequests, Contents::Whole, large);
-    start(kOciRepositories, Contents::Whole, large);
-    start(kHelmReleases, Contents::Whole, large);
-    start(k8s::kSecrets, copies_ == Copies::Whole ? Contents::Whole : Contents::Metadata, page_size_);
+    start(kAccessRequests, Wanted::Whole, large);
+    start(kOciRepositories, Wanted::Whole, large);
+    start(kHelmReleases, Wanted::Whole, large);
+    start(k8s::kSecrets, copies_ == Copies::Whole ? Wanted::Whole : Wanted::Metadata, page_size_);
 
     auto const roster = read_roster(clusters_, page_size_, deadline, report);
     if (roster) {
