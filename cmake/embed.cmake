@@ -1,5 +1,5 @@
 # embed_text(TARGET HEADER SYMBOL FILE [SYMBOL FILE]...): the text of each FILE becomes the std::string_view SYMBOL of TARGET, in the
-# namespace kro, as HEADER declares it. What is in the files is taken as it is, and read again whenever one of them changes.
+# namespace kro, as HEADER declares it. Files are taken as they are, but for scripts and style sheets: those lose indentation and comment lines.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   function(embed_text target header)
     set(source ${PROJECT_BINARY_DIR}/embedded/${header}.cpp)
@@ -23,6 +23,10 @@ string(REPLACE "|" ";" PAIRS "${PAIRS}")
 while(PAIRS)
   list(POP_FRONT PAIRS symbol file)
   file(READ ${file} content)
+  if(file MATCHES "\\.(js|css)$")
+    string(REGEX REPLACE "\n +" "\n" content "\n${content}")
+    string(REGEX REPLACE "\n(//[^\n]*)?(\n+(//[^\n]*)?)*\n" "\n" content "${content}")
+  endif()
   string(FIND "${content}" ")embedded\"" clash)
   if(NOT clash EQUAL -1)
     message(FATAL_ERROR "${file}: the text )embedded\" would end the literal that it becomes")

@@ -96,6 +96,16 @@ Json objects_of(Episode::Part const& part) {
     return objects;
 }
 
+/// What the Kro's status says of objects that are not Ready: the cause, in Flux's own words.
+Json words_of(Json const& status) {
+    Json words = Json::object();
+    for (auto const& resource : base::member(status, "resources")) {
+        if (base::text_of(base::member(resource, "phase")) == "Ready") continue;
+        put(words, base::text_of(base::member(resource, "kind")), base::text_of(base::member(resource, "message")));
+    }
+    return words;
+}
+
 Json wrote_of(Episode::Part const& part) {
     Json kinds = Json::array();
     for (auto const& round : part.rounds) {
@@ -121,6 +131,7 @@ Json row_of(Episode::Part const& part) {
     put(row, "message", base::text_of(base::member(ready, "message")));
     put(row, "since", base::text_of(base::member(ready, "lastTransitionTime")));
     if (has_failure(part)) row["failed"] = true;
+    if (Json words = words_of(part.status); !words.empty()) row["words"] = std::move(words);
     if (Json objects = objects_of(part); !objects.empty()) row["objects"] = std::move(objects);
     if (Json kinds = wrote_of(part); !kinds.empty()) row["wrote"] = std::move(kinds);
     return row;

@@ -1,7 +1,7 @@
 // What the page does with the data blocks before it. Everything that comes out of an archive gets into the page as text or as the value
 // of a property, never as markup.
 'use strict';
-(() => {
+(async () => {
 
 // --- Elements ---------------------------------------------------------------------------------------------------------------------
 
@@ -16,7 +16,7 @@ function el(name, properties, ...children) {
     if (key.startsWith('on')) element[key] = value;
     else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value === true ? '' : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false && child !== ''));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== ''));
   return element;
 }
 
@@ -53,23 +53,37 @@ const episodeBlocks = blocks('episodes');
 const lanes = ['Kro', 'AccessRequest', 'OCIRepository', 'HelmRelease'];
 const outcomes = ['Done', 'Waiting', 'Retry', 'Rejected'];
 
-// Every event, with `t`, its place on the time axis: milliseconds, never before an earlier event's; or its number, where times say nothing.
+// Every event, with `t`, its place on the axis: milliseconds, never before an earlier event's; or its number, where times say nothing.
 const rows = [];
-blocks('rows').forEach((block, b) => read(block).forEach((row, at) => rows.push(Object.assign(row, {i: rows.length, block: b, at}))));
-const timed = setTimes();
+await readRows();
+const lastTime = setTimes();
+const timed = rows.length > 0 && rows[0].t < lastTime;
+if (!timed) rows.forEach((row) => { row.t = row.i; });
+
+// Piece by piece, so that the browser can be used meanwhile.
+async function readRows() {
+  let began = performance.now();
+  for (const [b, block] of blocks('rows').entries()) {
+    if (performance.now() - began > 40) {
+      $('verdict').textContent = `Reading ${summary.events.toLocaleString('en')} events …`;
+      await new Promise((done) => setTimeout(done));
+      began = performance.now();
+    }
+    for (const [at, row] of read(block).entries()) rows.push(Object.assign(row, {i: rows.length, block: b, at}));
+  }
+  $('verdict').textContent = '';
+}
 
 function setTimes() {
   let clock = NaN;
   for (const row of rows) {
     const own = Date.parse(row.time ?? '');
-    clock = clock >= own || Number.isNaN(own) ? clock : own;
+    if (!(clock >= own) && !Number.isNaN(own)) clock = own;
     row.t = clock;
   }
   const first = rows.find((row) => !Number.isNaN(row.t))?.t;
   for (const row of rows) if (Number.isNaN(row.t)) row.t = first;
-  if (rows.length > 1 && rows[0].t < rows.at(-1).t) return true;
-  for (const row of rows) row.t = row.i;
-  return false;
+  return clock;
 }
 
 const begin = rows[0]?.t ?? 0;
@@ -100,7 +114,7 @@ const severity = ['error', 'terminating', 'progressing', 'ready', 'none'];
 function stateOf(phase, reason) {
   if (!phase) return 'none';
   if (reason === 'ReconcileError') return 'error';
-  return {Ready: 'ready', Terminating: 'terminating', Failed: 'error'}[phase] ?? 'progressing';
+  return phase === 'Ready' ? 'ready' : phase === 'Terminating' ? 'terminating' : phase === 'Failed' ? 'error' : 'progressing';
 }
 
 const tenants = readTenants();
@@ -116,6 +130,7 @@ function readTenants() {
   for (const tenant of byName.values()) {
     const last = tenant.history.findLast((entry) => entry.part.phase)?.part;
     tenant.reason = last?.phase === tenant.phase ? last?.reason : '';
+    tenant.words = tenant.phase && tenant.phase !== 'Ready' ? Object.entries(last?.words ?? {}) : [];
     tenant.state = stateOf(tenant.phase, tenant.reason);
     tenant.from = Date.parse(tenant.since ?? '');
   }
@@ -145,7 +160,7 @@ function statusSpans(tenant) {
     if (open?.state === state && open.about === part.message) continue;
     const since = timed && !spans.length && !open ? Date.parse(part.since ?? '') : NaN;
     close(row.t);
-    open = {from: since < row.t ? since : row.t, state, label: part.phase, about: part.message ?? ''};
+    open = {from: since < row.t ? since : row.t, state, label: state === 'error' ? `${part.phase}, error` : part.phase, about: part.message ?? ''};
   }
   close(wholeTime[1]);
   return spans;
@@ -160,10 +175,10 @@ function objectSpans(tenant, kind) {
     let found = part.objects?.[kind];
     if (row.change === 'deleted' && kindOf(row) === kind && found !== 'present') found = 'absent';
     if (!found) continue;
-    const state = {absent: null, present: 'present', deleted: 'terminating'}[found] ?? (found === 'absent' ? null : stateOf(found));
-    if (open?.state === state) continue;
+    const state = found === 'present' ? found : found === 'deleted' ? 'terminating' : found === 'absent' ? 'none' : stateOf(found);
+    if ((open?.state ?? 'none') === state) continue;
     close(row.t);
-    open = state && {from: row.t, state, label: '', about: `${kind}: ${found}`};
+    open = state === 'none' ? null : {from: row.t, state, label: '', about: `${kind}: ${found}`};
   }
   close(wholeTime[1]);
   return spans;
@@ -173,11 +188,12 @@ function objectSpans(tenant, kind) {
 
 const severalDays = timed && new Date(begin).toISOString().slice(0, 10) !== new Date(end).toISOString().slice(0, 10);
 
-function clockText(t, digits = 19) {
-  if (!timed) return `#${Math.round(t) + 1}`;
+function wallText(t, digits = 19) {
   const text = new Date(t).toISOString();
   return (severalDays ? `${text.slice(5, 10)} ` : '') + text.slice(11, digits);
 }
+
+const clockText = (t, digits) => (timed ? wallText(t, digits) : `#${Math.round(t) + 1}`);
 
 function durationText(ms) {
   const units = [[86400000, 'd'], [3600000, 'h'], [60000, 'min'], [1000, 's']];
@@ -297,7 +313,7 @@ class LongList {
   view() {
     const box = this.box.getBoundingClientRect();
     const view = this.scroller?.getBoundingClientRect() ?? {top: 0, bottom: window.innerHeight};
-    return [Math.max(view.top, 0) - box.top, Math.min(view.bottom, window.innerHeight) - box.top];
+    return [view.top - box.top, view.bottom - box.top];
   }
 
   render() {
@@ -456,7 +472,7 @@ function drawSpans(spans, labelled) {
     }
   }
   return drawn.map((span) => {
-    const title = [span.label, span.about, timed && `${clockText(span.start ?? domainTime(span.from))} – ${clockText(domainTime(span.to))}`].filter(Boolean).join('\n');
+    const title = [span.label, span.about, timed && `${clockText(domainTime(span.from))} – ${clockText(domainTime(span.to))}`].filter(Boolean).join('\n');
     const bar = el(`i.span.${span.state}`, {title}, labelled && span.to - span.from > 9 ? span.label : null);
     bar.style.left = `${span.from}%`;
     bar.style.width = `${Math.max(span.to - span.from, 0.3)}%`;
@@ -485,7 +501,7 @@ function drawMarks(entries) {
   return [...bins.values()].map((mark) => {
     const title = [clockText(mark.row.t, 23), titleOf(mark.row), mark.events > 1 && plural(mark.events, 'event'),
       mark.writes && plural(mark.writes, 'write'), mark.failed && `${mark.failed} failed`].filter(Boolean).join('\n');
-    const element = el(`i.mark${mark.events ? '.event' : ''}${mark.writes ? '.write' : ''}${mark.failed ? '.failed' : ''}`, {title});
+    const element = el(`i.mark${mark.events ? '.came' : ''}${mark.writes ? '.wrote' : ''}${mark.failed ? '.failed' : ''}`, {title});
     element.style.left = `${mark.at}%`;
     element.row = mark.row;
     return element;
@@ -513,11 +529,11 @@ function lane(tenant, kind) {
 function sinceText(tenant) {
   if (Number.isNaN(tenant.from) || tenant.state === 'none') return '';
   const text = new Date(tenant.from).toISOString();
-  const sameDay = timed && text.slice(0, 10) === new Date(end).toISOString().slice(0, 10);
-  return `since ${sameDay ? text.slice(11, 19) : text.slice(0, 16).replace('T', ' ')}`;
+  const today = lastTime > 0 && text.slice(0, 10) === new Date(lastTime).toISOString().slice(0, 10);
+  return `since ${today ? text.slice(11, 19) : text.slice(0, 16).replace('T', ' ')}`;
 }
 
-const lastedText = (tenant) => (timed && tenant.state !== 'none' && tenant.from <= end ? durationText(end - tenant.from) : '');
+const lastedText = (tenant) => (tenant.state !== 'none' && tenant.from <= lastTime ? durationText(lastTime - tenant.from) : '');
 const stateText = (tenant) => (tenant.state === 'none' ? 'Gone' : tenant.state === 'error' ? `${tenant.phase}, error` : tenant.phase);
 const stateIcon = {ready: 'done', progressing: 'waiting', error: 'error', terminating: 'terminating', none: 'none'};
 
@@ -528,7 +544,7 @@ function tenantItem(tenant) {
     icon('open'), icon(stateIcon[tenant.state]),
     el('span.what', {}, el('b', {}, tenant.tenant), el(`span.state.${tenant.state}`, {}, stateText(tenant)),
       el('span.lasted', {}, lastedText(tenant))),
-    el('span.more-of-it', {}, [sinceText(tenant), tenant.state !== 'ready' && tenant.message].filter(Boolean).join(' · ')));
+    el('span.more-of-it', {}, [sinceText(tenant), !open && tenant.state !== 'ready' && (tenant.words[0]?.join(': ') ?? tenant.message)].filter(Boolean).join(' · ')));
   const track = el('div.track', {role: 'img', 'aria-label': `status of ${tenant.tenant}`}, drawSpans(statusSpans(tenant), true), drawMarks(failures));
   return el(`div.tenant-item${open ? '.open' : ''}`, {}, el('div.lane.status', {}, button, track), open && lanesOf(tenant));
 }
@@ -536,10 +552,11 @@ function tenantItem(tenant) {
 function lanesOf(tenant) {
   const last = tenant.history.at(-1)?.row;
   const others = laneEntries(tenant, 'Other events').length > 0;
-  return el('div.lanes', {}, lanes.map((kind) => lane(tenant, kind)), others && lane(tenant, 'Other events'),
-    el('div.lane.about', {}, el('p', {}, tenant.message ? `“${tenant.message}” ${sinceText(tenant)}` : 'There is no status any more.'),
-      el('button', {type: 'button', onclick: () => setFilters({...noFilters, tenant: tenant.tenant})}, 'Only its events'),
-      last && el('button', {type: 'button', onclick: () => goTo(last)}, 'Its last event')));
+  return el('div.lanes', {}, el('div.about', {}, el('div', {}, el('p', {}, tenant.message || 'There is no status any more.'),
+    tenant.words.map(([kind, text]) => el('p', {}, el('b', {}, kind), `: ${text}`))),
+    el('button', {type: 'button', onclick: () => setFilters({...noFilters, tenant: tenant.tenant})}, 'Only its events'),
+    last && el('button', {type: 'button', onclick: () => goTo(last)}, 'Its last event')),
+  lanes.map((kind) => lane(tenant, kind)), others && lane(tenant, 'Other events'));
 }
 
 function showAxis() {
@@ -586,12 +603,17 @@ function histogram() {
 
 let active = null;
 
+function ownTime(row) {
+  const t = Date.parse(row.time ?? '');
+  return Number.isNaN(t) ? `#${row.i + 1}` : wallText(t, 23);
+}
+
 function eventItem(row) {
   const open = eventList.open.has(row);
   const button = el('button.row', {
     type: 'button', 'aria-expanded': String(open), tabindex: eventList.kept === row ? '0' : '-1',
     onclick: () => { activate(row); eventList.toggle(row); },
-  }, icon('open'), el('span.time', {title: row.time}, row.time ? clockText(Date.parse(row.time), 23) : `#${row.i + 1}`),
+  }, icon('open'), el('span.time', {title: row.time}, ownTime(row)),
   el(`span.outcome.${row.outcome}`, {}, icon(row.outcome.toLowerCase()), row.outcome),
   el('span.title', {title: titleOf(row)}, row.change && row.object ? [el(`span.change.${row.change}`, {}, row.change), ' ', row.object] : titleOf(row)),
   el('span.whom', {title: row.whom}, row.whom),
@@ -644,11 +666,7 @@ function details(row) {
     some(episode.parts ?? [], 20, (part) => partOf(part, (episode.parts ?? []).length > 1)));
 }
 
-function outcomeText(outcome) {
-  if (!outcome) return '';
-  const again = outcome.retryAfter === undefined ? '' : `, again after ${outcome.retryAfter} s`;
-  return [outcome.kind + again, outcome.why].filter(Boolean).join(': ');
-}
+const outcomeText = (outcome) => [outcome?.kind, outcome?.why].filter(Boolean).join(': ');
 
 function partOf(part, several) {
   return el('section.part', {'aria-label': part.tenant}, several && el('h3', {}, part.tenant, el('small', {}, outcomeText(part.outcome))),
@@ -770,9 +788,8 @@ function showVerdict() {
   const worst = stuck[0];
   const lasted = lastedText(worst);
   box.append(icon(stateIcon[worst.state]),
-    `${stuck.length.toLocaleString('en')} of ${plural(living.length, 'tenant')} ${stuck.length === 1 ? 'is' : 'are'} not Ready: `,
-    el('b', {}, worst.tenant), ` ${[sinceText(worst), lasted && `for ${lasted}`].filter(Boolean).join(', ')}`,
-    stuck.length > 1 ? ', longest.' : '.');
+    `${stuck.length.toLocaleString('en')} of ${plural(living.length, 'tenant')} ${stuck.length === 1 ? 'is not Ready: ' : 'are not Ready. Longest: '}`,
+    el('b', {}, worst.tenant), [`, ${sinceText(worst)}`, lasted && ` (${lasted})`].filter((text) => text && text !== ', ').join(''), '.');
 }
 
 function showSums() {
@@ -899,5 +916,6 @@ fillFilters();
 listen();
 if (tenants.length && (tenants.length <= 3 || !['ready', 'none'].includes(tenants[0].state))) tenantList.open.add(tenants[0]);
 readHash();
+document.body.removeAttribute('aria-busy');
 
 })();
