@@ -502,8 +502,16 @@ void Server::Loop::expire() {
 }
 
 void Server::Loop::on_deadline(Connection& connection) {
-    if (connection.state != State::Reading) return close(connection);
-    refuse(connection, {408, "the request took too long to arrive"});
+    if (connection.state == State::Reading) {
+        refuse(connection, {408, "the request took too long to arrive"});
+        return;
+    }
+    // A client can't know that its time is over: a request that is there already is still answered.
+    if (connection.state == State::Idle) {
+        read_from(connection);
+        if (connection.state != State::Idle) return;
+    }
+    close(connection);
 }
 
 void Server::Loop::look_at_drain() {

@@ -452,6 +452,28 @@ TEST(Drain, AnswersTheNextRequestOfAConnectionThatIsUsedOften) {
     EXPECT_EQ(server.ended(), Server::Ended::Drained);
 }
 
+// As after a pod was frozen: the request, the signal and the end of the connection's time are found at once.
+TEST(Drain, AnswersARequestThatCameBeforeTheIdleConnectionWasClosed) {
+    Gate gate;
+    Service service{.handle = accept, .ready = [&] {
+                        gate.pass();
+                        return true;
+                    }};
+    Running server{quick(), std::move(service)};
+    RawClient client{server.port()};
+    EXPECT_EQ(client.ask(post("{}")).status, 204);
+    RawClient holder{server.port()};
+    EXPECT_TRUE(holder.send(get("/readyz")));
+    gate.wait_for(1);
+    EXPECT_TRUE(client.send(post("{}")));
+    server.drain();
+    gate.open();
+    auto const answer = client.receive();
+    EXPECT_EQ(answer.status, 204);
+    EXPECT_EQ(answer.header("connection"), "close");
+    EXPECT_EQ(server.ended(), Server::Ended::Drained);
+}
+
 TEST(Drain, ClosesABusyConnectionWithItsNextAnswer) {
     Gate gate;
     Running server{quick(), gate.service()};
