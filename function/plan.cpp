@@ -122,12 +122,16 @@ void Planner::step(Cluster cluster, k8s::Request request, std::string why) {
     add({cluster, std::move(request), std::move(why), false});
 }
 
-void Planner::patch_metadata(Target const& target, Json fields, std::string why) {
+Step Planner::metadata_patch(Target const& target, Json fields, std::string why) const {
     Json const& object = seen(target).object;
     fields["uid"] = k8s::uid_of(object);
     fields["resourceVersion"] = k8s::resource_version_of(object);
-    step(target.cluster, k8s::merge_patch(target.resource, target.key, {{"metadata", std::move(fields)}}, kFieldManager),
-         std::move(why));
+    return {target.cluster, k8s::merge_patch(target.resource, target.key, {{"metadata", std::move(fields)}}, kFieldManager),
+            std::move(why), false};
+}
+
+void Planner::patch_metadata(Target const& target, Json fields, std::string why) {
+    add(metadata_patch(target, std::move(fields), std::move(why)));
 }
 
 void Planner::ensure(Target const& target, Desired const& desired, std::string const& why) {

@@ -146,8 +146,10 @@ class Installation {
         std::vector<Target> targets;
         if (flux_objects_may_exist()) {
             targets = {p_.oci_repository(), p_.helm_release()};
-            bool const may_have_copies = !p_.is_about_flux() && !p_.seen(p_.oci_repository()).created;
-            if (may_have_copies) targets.push_back(copies());
+            bool const settings_may_have_changed = !p_.is_about_flux() && !p_.seen(p_.oci_repository()).created;
+            if (settings_may_have_changed) targets.push_back(copies());
+            // The HelmRelease may turn out to name secrets that nobody wants any more: that would be known a round too late.
+            if (settings_may_have_changed && !p_.looked_at(p_.helm_release())) targets.push_back(kubeconfig());
         } else {
             targets = {kubeconfig()};
         }
@@ -172,11 +174,16 @@ class Installation {
 
     /// What an earlier configuration has put on the control plane, as the HelmRelease and the OCIRepository still say.
     bool may_have_left_something() const {
-        Json const& values = member(p_.seen(p_.helm_release()).object, "spec", "values");
         Json const& ca = member(p_.seen(p_.oci_repository()).object, "spec", "certSecretRef");
-        bool const had_secrets = member(values, "imagePullSecrets").is_array() && !member(values, "imagePullSecrets").empty();
-        return had_secrets || !ca.is_null();
+        return !named_before().empty() || has_leftovers() || !ca.is_null();
     }
+
+    /// The image pull secrets that the HelmRelease names.
+    std::set<std::string> named_before() const {
+        return pull_secrets_of(member(p_.seen(p_.helm_release()).object, "spec", "values"));
+    }
+    /// Whether the HelmRelease bears our mark that secrets it no longer names were still to be removed from the control plane.
+    bool has_leftovers() const { return !k8s::annotation_of(p_.seen(p_.helm_release()).object, kLeftoversAnnotation).empty(); }
 
     /// Section 5: the kubeconfig is looked at before it is used, by us or for the first time by Flux.
     Ended check_kubeconfig() {
@@ -322,13 +329,20 @@ class Installation {
             Desired const bundle = ca_config_map(p_.kro.tenant, ca_pem_);
             if (auto ended = ensure_copy(remote_ca_bundle(), bundle, "the CA bundle on the control plane")) return ended;
         }
-        return remove_stale_remote_copies();
+        remove_stale_remote_copies();
+        return std::nullopt;
     }
 
     /// One request says what of ours is there; only what is missing among it is looked at by name, since somebody else may have made it.
+    /// What no HelmRelease named before is most likely missing and is looked at along with the rest.
     Ended look_at_control_plane() {
         std::vector<Target> targets{remote_secrets()};
         if (config_.ca_bundle) targets.push_back(remote_ca_bundle());
+        auto const before = named_before();
+        for (auto const& name : chart_.image_pull_secrets) {
+            if (before.contains(name)) continue;
+            targets.insert(targets.end(), {p_.remote(k8s::kSecrets, name), remote_namespace()});
+        }
         if (!p_.know(targets)) return p_.go_on();
         if (auto ended = p_.failed(targets)) return ended;
         for (auto const& name : chart_.image_pull_secrets) {
@@ -357,27 +371,38 @@ class Installation {
         return p_.know({target}) ? ensure_copy(target, desired, why) : Ended{p_.go_on()};
     }
 
-    Ended remove_stale_remote_copies() {
-        bool any = false;
+    void remove_stale_remote_copies() {
         for (auto const& item : k8s::items_of(p_.seen(remote_secrets()).object)) {
             std::string const name = k8s::name_of(item);
             auto const& wanted = chart_.image_pull_secrets;
             if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) continue;
+            leaves_secrets_ = true;
+            if (k8s::is_being_deleted(item)) continue;
             p_.step(Cluster::ControlPlane, k8s::remove(k8s::kSecrets, k8s::key_of(item), {k8s::uid_of(item), {}}),
                     "remove: no setting names this secret any more");
-            any = true;
         }
-        return any ? Ended{p_.go_on()} : std::nullopt;
     }
 
-    /// Step 8.
+    /// Step 8. Secrets that its values name no longer are removed from the control plane at the same time. The HelmRelease says so until
+    /// that has been seen done: nothing else would lead back to them.
     Ended apply_helm_release() {
-        p_.ensure(p_.helm_release(), desired_helm_release(p_.kro.tenant, chart_, kubeconfig_secret_), "the HelmRelease");
+        Desired desired = desired_helm_release(p_.kro.tenant, chart_, kubeconfig_secret_);
+        if (leaves_secrets_) desired.object["metadata"]["annotations"][std::string{kLeftoversAnnotation}] = "true";
+        p_.ensure(p_.helm_release(), desired, "the HelmRelease");
         return p_.has_steps() ? Ended{p_.go_on()} : std::nullopt;
     }
 
     /// Step 9.
     Plan say_how_it_is() {
+        Plan plan = tell_the_tenant();
+        if (plan.reads.empty() && has_leftovers() && !leaves_secrets_) {
+            plan.steps.push_back(p_.metadata_patch(p_.helm_release(), {{"annotations", {{kLeftoversAnnotation, nullptr}}}},
+                                                   "all that the HelmRelease no longer names is gone from the control plane"));
+        }
+        return plan;
+    }
+
+    Plan tell_the_tenant() {
         Json const& repository = p_.seen(p_.oci_repository()).object;
         Json const& release = p_.seen(p_.helm_release()).object;
         Readiness const chart = readiness_of(repository);
@@ -400,6 +425,7 @@ class Installation {
     std::string kubeconfig_secret_;
     std::string ca_pem_;
     std::vector<Target> missing_;  ///< of our copies on the control plane
+    bool leaves_secrets_ = false;  ///< on the control plane are copies of ours that no setting names any more
 };
 
 }  // namespace

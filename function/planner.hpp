@@ -45,6 +45,7 @@ class Planner {
 
     void step(Cluster cluster, k8s::Request request, std::string why);
     /// A merge patch of these fields of the metadata, of just this state of the object.
+    Step metadata_patch(Target const& target, k8s::Json fields, std::string why) const;
     void patch_metadata(Target const& target, k8s::Json fields, std::string why);
     void add(Step step);
     bool has_steps() const { return !plan_.steps.empty(); }

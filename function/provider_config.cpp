@@ -116,13 +116,21 @@ base::Result<Chart, std::string> chart_for(ProviderConfig const& config, std::st
     return chart;
 }
 
+std::set<std::string> pull_secrets_of(Json const& values) {
+    std::set<std::string> names;
+    Json const& list = member(values, "imagePullSecrets");
+    if (list.is_array()) {
+        for (auto const& entry : list) names.insert(text_of(member(entry, "name")));
+    }
+    names.erase("");
+    return names;
+}
+
 std::set<std::string> pull_secrets_of(ProviderConfig const& config) {
     std::set<std::string> names;
     auto const add = [&](std::string const& chart_secret, Json const& values) {
         names.insert(chart_secret);
-        Json const& list = member(values, "imagePullSecrets");
-        if (!list.is_array()) return;
-        for (auto const& entry : list) names.insert(text_of(member(entry, "name")));
+        names.merge(pull_secrets_of(values));
     };
     add(config.image_pull_secret, config.values);
     if (config.offers) {

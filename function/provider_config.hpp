@@ -46,6 +46,9 @@ base::Result<ProviderConfig, std::string> read_provider_config(k8s::Json const& 
 /// How often everything is looked at. The error is a sentence that names the field and the value.
 base::Result<std::chrono::nanoseconds, std::string> poll_interval_of(ProviderConfig const& config);
 
+/// The Secrets that are named under `imagePullSecrets` of Helm values; what is not of that form counts for nothing.
+std::set<std::string> pull_secrets_of(k8s::Json const& values);
+
 /// The Secrets that any setting names: for the chart, or under `imagePullSecrets` of values.
 std::set<std::string> pull_secrets_of(ProviderConfig const& config);
 

@@ -32,6 +32,7 @@ inline constexpr std::string_view kAccessFinalizer = "clusters.openmcp.cloud/clu
 inline constexpr std::string_view kOperationAnnotation = "openmcp.cloud/operation";
 inline constexpr std::string_view kAbandonAnnotation = "kro.services.openmcp.cloud/abandon";
 inline constexpr std::string_view kTenantAnnotation = "kro.services.openmcp.cloud/tenant";
+inline constexpr std::string_view kLeftoversAnnotation = "kro.services.openmcp.cloud/removes-pull-secrets";
 inline constexpr std::string_view kManagedByLabel = "openmcp.cloud/managed-by";
 inline constexpr std::string_view kManagedPurposeLabel = "openmcp.cloud/managed-purpose";
 inline constexpr std::string_view kOnboardingNameLabel = "openmcp.cloud/onboarding-name";

@@ -693,6 +693,24 @@ TEST(ImagePullSecrets, ThatAreNoLongerNamedAreRemoved) {
     EXPECT_EQ(world.reconcile(kAcme).writes, 0U);
 }
 
+TEST(ImagePullSecrets, ThatCannotBeRemovedYetAreRememberedByTheHelmRelease) {
+    WithImageSecrets world;
+    world.reconcile(kAcme);
+    world.put(support::provider_config());
+    world.control_plane->fail_when(k8s::on(Verb::Delete, k8s::kSecrets), k8s::answer_with(500), 2);
+    world.reconcile(kAcme);
+    EXPECT_TRUE(member(world.helm_release_of(kAcme), "spec", "values").is_null());
+    EXPECT_EQ(k8s::annotation_of(world.helm_release_of(kAcme), kro::kLeftoversAnnotation), "true");
+    EXPECT_FALSE(world.remote("img").is_null());
+
+    // Whatever the next event is about.
+    world.reconcile(kAcme, kro::About::FluxObject);
+    EXPECT_TRUE(world.remote("img").is_null());
+    EXPECT_TRUE(world.remote("old").is_null());
+    EXPECT_EQ(k8s::annotation_of(world.helm_release_of(kAcme), kro::kLeftoversAnnotation), "");
+    EXPECT_EQ(world.reconcile(kAcme).writes, 0U);
+}
+
 TEST(ImagePullSecrets, OfOthersAreUsedWhereTheySayTheSame) {
     WithImageSecrets world;
     Json const before = world.put(support::in_namespace(support::pull_secret("img"), "kro-system"), Cluster::ControlPlane);
