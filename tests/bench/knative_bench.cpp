@@ -56,7 +56,7 @@ class Stream {
     std::string path_;
 };
 
-/// What the function's log says since it had this many bytes.
+/// What the function did, by its log.
 struct Work {
     std::size_t events = 0;
     std::int64_t requests = 0;

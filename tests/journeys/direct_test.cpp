@@ -6,8 +6,6 @@
 namespace journeys {
 namespace {
 
-std::string tag_of(Json const& repository) { return text_of(member(repository, "spec", "ref", "tag")); }
-
 TEST_F(Direct, WhatChangedWhileTheAdapterWasDownIsRepairedByOneTick) {
     auto const tenant = new_tenant();
     install(tenant);
@@ -15,7 +13,7 @@ TEST_F(Direct, WhatChangedWhileTheAdapterWasDownIsRepairedByOneTick) {
     order(tenant, "0.9.2");
     scale_adapters(1);
     settle();
-    EXPECT_EQ(tag_of(oci_repository(tenant)), "0.9.1") << "an adapter tells nothing of what changed before it started";
+    EXPECT_EQ(chart_tag(tenant), "0.9.1") << "an adapter tells nothing of what changed before it started";
     tick();
     eventually("the newer version is installed", [&] { return is_ready(tenant) && installed("mcp-01") == "0.9.2"; });
 }
@@ -28,7 +26,7 @@ TEST_F(Direct, WhatWasLostWhileTheLinkWasCutIsRepairedByOneTick) {
     std::this_thread::sleep_for(std::chrono::seconds{10});  // how long the link is down is what this is about
     restore_link();
     settle();
-    EXPECT_EQ(tag_of(oci_repository(tenant)), "0.9.1") << "a source gives up after 3.1 s";
+    EXPECT_EQ(chart_tag(tenant), "0.9.1") << "a source gives up after 3.1 s";
     tick();
     eventually("the newer version is installed", [&] { return is_ready(tenant) && installed("mcp-01") == "0.9.2"; });
 }

@@ -182,9 +182,7 @@ void Installation::TearDown() {
         if (left > 0 && steady_clock::now() - changed > kUntilTick) tick();
         return left == 0;
     });
-    if (flux_is_held_) {
-        for (auto const* const name : {"source-controller", "helm-controller"}) signal_process(name, SIGCONT);
-    }
+    if (flux_is_held_) signal_flux(SIGCONT);
     for (auto const& tenant : tenants_) {
         onboarding().remove(k8s::kNamespaces, {{}, tenant.namespace_});
         platform().remove(k8s::kNamespaces, {{}, kro::tenant_namespace(tenant)});
@@ -342,7 +340,11 @@ void Installation::signal_process(std::string const& name, int signal) {
 
 void Installation::hold_flux() {
     flux_is_held_ = true;
-    for (auto const* const name : {"source-controller", "helm-controller"}) signal_process(name, SIGSTOP);
+    signal_flux(SIGSTOP);
+}
+
+void Installation::signal_flux(int signal) {
+    for (auto const* const name : {"source-controller", "helm-controller"}) signal_process(name, signal);
 }
 
 void Installation::cut_link() {
@@ -382,12 +384,13 @@ void Installation::set_schedule(std::string const& cron) {
                      {{"spec", {{"schedule", cron}, {"timezone", "UTC"}}}});
 }
 
+std::size_t Installation::answered_ticks() { return count_in_log(kFunctionLog, R"("type":"dev.knative.sources.ping")"); }
+
 void Installation::tick() {
-    std::string const words = R"("type":"dev.knative.sources.ping")";
-    std::size_t const before = count_in_log(kFunctionLog, words);
+    std::size_t const before = answered_ticks();
     auto asked = steady_clock::time_point{};
     eventually("the function has answered a tick", [&] {
-        if (count_in_log(kFunctionLog, words) > before) return true;
+        if (answered_ticks() > before) return true;
         if (steady_clock::now() - asked > kTickPatience) {
             set_schedule(once_at(std::chrono::system_clock::now() + kUntilTick));
             asked = steady_clock::now();
@@ -409,6 +412,10 @@ void Installation::scale_adapters(int replicas) {
 }
 
 // --- what can be seen ---
+
+std::string Installation::chart_tag(kro::Tenant const& tenant) {
+    return text_of(member(oci_repository(tenant), "spec", "ref", "tag"));
+}
 
 std::string Installation::message(kro::Tenant const& tenant) {
     auto const ready = k8s::find_condition(kro(tenant), "Ready");

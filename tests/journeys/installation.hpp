@@ -92,6 +92,7 @@ class Installation : public testing::Test {
 
     /// Has the real PingSource adapter send one tick, and waits until the function has answered it.
     void tick();
+    std::size_t answered_ticks();
     std::string schedule();
     /// Stops and continues the adapter of all PingSources.
     void signal_ping_adapter(int signal);
@@ -122,6 +123,8 @@ class Installation : public testing::Test {
     bool is_ready(kro::Tenant const& tenant);
     Json helm_release(kro::Tenant const& tenant);
     Json oci_repository(kro::Tenant const& tenant);
+    /// Of the chart, as the OCIRepository asks for it.
+    std::string chart_tag(kro::Tenant const& tenant);
     k8s::ObjectKey in_tenant(kro::Tenant const& tenant, std::string const& name) const {
         return {kro::tenant_namespace(tenant), name};
     }
@@ -163,6 +166,7 @@ class Installation : public testing::Test {
     std::size_t count_left();
     void process(std::string const& action, std::string const& name);
     void signal_process(std::string const& name, int signal);
+    void signal_flux(int signal);
     std::string story();
 
     std::string password_;

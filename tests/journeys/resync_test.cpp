@@ -14,13 +14,9 @@ using namespace std::chrono_literals;
 
 class Resync : public FixedAdapter {
   protected:
-    std::size_t answered_ticks() {
-        return count_in_log("openmcp-system.kro-function.log", R"("type":"dev.knative.sources.ping")");
-    }
     std::string last_resync() {
         return text_of(member(platform().read(kro::kProviderConfigs, {{}, "kro"}), "status", "lastResyncTime"));
     }
-    std::string tag(kro::Tenant const& tenant) { return text_of(member(oci_repository(tenant), "spec", "ref", "tag")); }
     /// Somebody changes what is ours, and no adapter tells it.
     void drift(kro::Tenant const& tenant) {
         platform().patch(kro::kOciRepositories, in_tenant(tenant, std::string{kro::kOciRepositoryName}),
@@ -62,10 +58,10 @@ TEST_F(Resync, TicksThatWereLostForThreeIntervalsAreMadeUpForByTheNextOne) {
     signal_ping_adapter(SIGSTOP);
     drift(tenant);
     std::this_thread::sleep_for(6s);  // three intervals
-    EXPECT_EQ(tag(tenant), "0.9.2");
+    EXPECT_EQ(chart_tag(tenant), "0.9.2");
     signal_ping_adapter(SIGCONT);
     tick();
-    eventually("what drifted is repaired", [&] { return tag(tenant) == "0.9.1"; });
+    eventually("what drifted is repaired", [&] { return chart_tag(tenant) == "0.9.1"; });
     scale_adapters(1);
 }
 
