@@ -174,6 +174,7 @@ Json to_json(Episode const& episode) {
     put(object, "object", episode.object);
     put(object, "whom", episode.whom);
     put(object, "routed", episode.routed);
+    put(object, "recorded", episode.recorded);
     if (episode.answer != 0) object["answer"] = episode.answer;
     for (auto const& part : episode.parts) object["parts"].push_back(to_json(part));
     return object;

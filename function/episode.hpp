@@ -64,9 +64,10 @@ struct Episode {
     std::string routed;  ///< why to them, in one line
     std::vector<Part> parts;
     Outcome outcome;
-    int answer = 0;               ///< the HTTP status that the sender is told
-    std::size_t requests = 0;     ///< to all clusters
-    std::size_t writes = 0;       ///< those among them that may change something
+    int answer = 0;             ///< the HTTP status that the sender is told
+    std::size_t requests = 0;   ///< to all clusters
+    std::size_t writes = 0;     ///< those among them that may change something
+    std::string recorded = {};  ///< what its recording says otherwise; "" where it came out the same, or nothing was recorded
 };
 
 /// One object per episode: the members as above, names in camelCase; empty ones are left out.

@@ -135,7 +135,13 @@ Exchange exchange_of(Addressed const& asked, k8s::Answer const& answer, Keep kee
     if (!answer.result) exchange.error = answer.result.error();
     exchange.duration = answer.duration;
     exchange.subject = request.resource.kind.empty() ? k8s::api_version(request.resource) : std::string{request.resource.kind};
-    exchange.subject += request.key.name.empty() ? "s" : " " + request.key.name;
+    if (!request.key.name.empty()) {
+        exchange.subject += " " + request.key.name;
+    } else if (exchange.subject.ends_with('y')) {
+        exchange.subject.replace(exchange.subject.size() - 1, 1, "ies");
+    } else {
+        exchange.subject += "s";
+    }
     if (keep == Keep::Contents) exchange.contents = contents_of(request, answer);
     return exchange;
 }

@@ -1,6 +1,7 @@
 #include "function/serve.hpp"
 
 #include "function/embedded.hpp"
+#include "function/episode_of.hpp"
 #include "function/handle.hpp"
 #include "function/open_clusters.hpp"
 #include "function/server.hpp"
@@ -116,7 +117,7 @@ int serve(Settings const& settings, std::shared_ptr<spdlog::logger> logger) {
     if (embedded) {
         handler.set_witness([&](Handled const& handled) {
             std::lock_guard const lock{screen};
-            std::cout << timeline_entry(handled.event, handled.whom, handled.report, clock()) << std::flush;
+            std::cout << timeline_entry(episode_of(handled)) << std::flush;
         });
     }
 

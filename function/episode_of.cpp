@@ -1,0 +1,160 @@
+#include "function/episode_of.hpp"
+
+#include "events/knative.hpp"
+#include "function/kinds.hpp"
+
+#include <map>
+
+namespace kro {
+namespace {
+
+using k8s::Json;
+using k8s::Request;
+
+/// The latest that is known of each object on its way through a report.
+class Known {
+  public:
+    explicit Known(std::map<Target, Seen> const& given) {
+        for (auto const& [target, seen] : given) {
+            if (seen.present()) note(target, seen.object);
+        }
+    }
+
+    Json const& before(Target const& target) const {
+        static Json const nothing;
+        auto const found = objects_.find(target);
+        return found == objects_.end() ? nothing : *found->second;
+    }
+
+    void note(Target const& target, Json const& object) {
+        if (target.key.name.empty()) {
+            for (auto const& item : k8s::items_of(object)) objects_[{target.cluster, target.resource, k8s::key_of(item)}] = &item;
+            return;
+        }
+        objects_[target] = &object;
+    }
+    void forget(Target const& target) { objects_.erase(target); }
+
+  private:
+    std::map<Target, Json const*> objects_;
+};
+
+Target target_of(Exchange const& exchange) {
+    Request const& request = exchange.contents->request;
+    k8s::ObjectKey key = request.key;
+    if (request.verb == Request::Verb::Create && key.name.empty()) key = k8s::key_of(request.body);
+    return {exchange.cluster, request.resource, std::move(key)};
+}
+
+bool is_absence(k8s::Error const& error) { return error.kind == k8s::Error::Kind::NotFound && !error.type_not_served; }
+
+std::string found(Exchange const& exchange) {
+    if (exchange.error) return is_absence(*exchange.error) ? "absent" : exchange.error->message;
+    if (!exchange.contents || exchange.contents->request.verb != Request::Verb::List) return "present";
+    std::size_t const count = k8s::items_of(exchange.contents->answer).size();
+    return std::to_string(count) + (count == 1 ? " item" : " items");
+}
+
+Episode::Look look_of(Exchange const& exchange) {
+    bool const failed = exchange.error && !is_absence(*exchange.error);
+    return {exchange.cluster, exchange.subject, found(exchange), failed};
+}
+
+/// A removal has no differences: all of the object would be one.
+Episode::Change change_of(Exchange const& exchange, Known& known) {
+    Episode::Change change{exchange.cluster, exchange.request, exchange.subject, exchange.why, {}, {}};
+    if (exchange.error) change.error = exchange.error->message;
+    if (!exchange.contents || exchange.error || exchange.contents->request.verb == Request::Verb::Delete) return change;
+    Target const target = target_of(exchange);
+    change.differences = differences(known.before(target), exchange.contents->answer);
+    return change;
+}
+
+Episode::Round round_of(Round const& round, Known& known) {
+    Episode::Round told;
+    for (auto const& exchange : round) {
+        if (exchange.write) {
+            told.changes.push_back(change_of(exchange, known));
+        } else {
+            told.looks.push_back(look_of(exchange));
+        }
+        if (!exchange.contents || exchange.error) continue;
+        if (exchange.contents->request.verb == Request::Verb::Delete) {
+            known.forget(target_of(exchange));
+        } else {
+            known.note(target_of(exchange), exchange.contents->answer);
+        }
+    }
+    return told;
+}
+
+/// The status that the Kro had before anything was written; null where it was not looked at.
+Json const& first_status(Report const& report) {
+    static Json const nothing;
+    auto const is_kro = [&](Target const& target) { return target.resource.kind == kKros.kind && !target.key.name.empty(); };
+    for (auto const& [target, seen] : report.given) {
+        if (is_kro(target) && seen.present()) return base::member(seen.object, "status");
+    }
+    for (auto const& round : report.rounds) {
+        for (auto const& exchange : round) {
+            if (!exchange.contents || exchange.error || exchange.write || !is_kro(target_of(exchange))) continue;
+            return base::member(exchange.contents->answer, "status");
+        }
+    }
+    return nothing;
+}
+
+Episode::Part part_of(Finding const& finding) {
+    Episode::Part part = kro::part_of(finding.report);
+    part.tenant = to_string(finding.tenant);
+    if (finding.done == Finding::Done::Sent) part.outcome.why = "handed on as an event";
+    return part;
+}
+
+std::string_view name_of(events::ObjectEvent::Change change) {
+    switch (change) {
+        case events::ObjectEvent::Change::Added: return "added";
+        case events::ObjectEvent::Change::Updated: return "updated";
+        case events::ObjectEvent::Change::Deleted: return "deleted";
+    }
+    std::abort();
+}
+
+}  // namespace
+
+Episode::Part part_of(Report const& report) {
+    Episode::Part part;
+    if (report.tenant) part.tenant = to_string(*report.tenant);
+    part.outcome = report.outcome;
+    part.status = report.status;
+    Known known{report.given};
+    for (auto const& round : report.rounds) part.rounds.push_back(round_of(round, known));
+    if (report.keep == Keep::Contents && !report.status.is_null())
+        part.changes = differences(first_status(report), report.status);
+    return part;
+}
+
+Episode episode_of(Handled const& handled) {
+    events::CloudEvent const& event = handled.event;
+    Episode episode;
+    episode.id = event.id;
+    episode.source = event.source;
+    episode.type = event.type;
+    episode.time = base::rfc3339_nano(handled.received);
+    episode.whom = handled.whom.empty() ? "nobody" : handled.whom;
+    episode.routed = handled.routed;
+    episode.outcome = handled.report.outcome;
+    episode.answer = answer_for(handled.report.outcome).status;
+    episode.requests = handled.report.requests;
+    episode.writes = handled.report.writes;
+    auto const meaning = events::meaning_of(event);
+    if (auto const* about = meaning ? std::get_if<events::ObjectEvent>(&*meaning) : nullptr) {
+        episode.change = name_of(about->change);
+        episode.object = about->kind + " " + about->name;
+    }
+    if (handled.report.tenant || !handled.report.rounds.empty()) episode.parts.push_back(part_of(handled.report));
+    for (auto const& finding : handled.findings) episode.parts.push_back(part_of(finding));
+    return episode;
+}
+
+}  // namespace kro
