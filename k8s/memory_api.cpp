@@ -218,6 +218,11 @@ Json MemoryApi::put(Resource const& resource, Json object) {
     return stored;
 }
 
+void MemoryApi::identify(Resource const& resource, ObjectKey const& key, Json const& metadata) {
+    std::lock_guard const lock{server_->mutex};
+    server_->store.identify(resource, key, metadata);
+}
+
 std::optional<Json> MemoryApi::find(Resource const& resource, ObjectKey const& key) const {
     std::lock_guard const lock{server_->mutex};
     return server_->store.find(resource, key);

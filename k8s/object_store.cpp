@@ -116,8 +116,7 @@ Json ObjectStore::put(Resource const& resource, Json object) {
     Managers managers = managers_from_json(member(metadata, "managedFields"));
     metadata.erase("managedFields");
     if (uid_of(object).empty()) metadata["uid"] = next_uid();
-    uids_ = std::max(uids_, number_of_uid(uid_of(object)));
-    version_ = std::max(version_, number_of(resource_version_of(object)));
+    pass_numbers_of(object);
     if (resource_version_of(object).empty()) metadata["resourceVersion"] = next_version();
     if (!metadata.contains("creationTimestamp")) metadata["creationTimestamp"] = base::rfc3339(clock_());
     if (type.rules.generation && !metadata.contains("generation")) metadata["generation"] = 1;
@@ -133,6 +132,16 @@ Json ObjectStore::put(Resource const& resource, Json object) {
     stored = {std::move(object), std::move(managers)};
     remember(is_new ? Change::Kind::Added : Change::Kind::Updated, type, stored);
     return render(stored);
+}
+
+void ObjectStore::identify(Resource const& resource, ObjectKey const& key, Json const& metadata) {
+    Type* const type = type_of(resource);
+    Stored* const stored = type == nullptr ? nullptr : stored_at(*type, key);
+    if (stored == nullptr) return;
+    for (auto const* field : {"uid", "resourceVersion", "generation", "creationTimestamp"}) {
+        if (metadata.contains(field)) stored->object["metadata"][field] = metadata[field];
+    }
+    pass_numbers_of(stored->object);
 }
 
 std::optional<Json> ObjectStore::find(Resource const& resource, ObjectKey const& key) const {
@@ -320,6 +329,12 @@ void ObjectStore::remember(Change::Kind kind, Type const& type, Stored const& st
 
 std::string ObjectStore::continue_token(std::string const& last) const {
     return base::encode_base64(base::dump_json({{"rv", std::to_string(version_)}, {"start", last}, {"epoch", token_epoch_}}));
+}
+
+/// What is given out from now on is later than what this object has.
+void ObjectStore::pass_numbers_of(Json const& object) {
+    uids_ = std::max(uids_, number_of_uid(uid_of(object)));
+    version_ = std::max(version_, number_of(resource_version_of(object)));
 }
 
 std::string ObjectStore::next_uid() {

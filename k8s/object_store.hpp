@@ -32,6 +32,7 @@ class ObjectStore {
     void stop_serving(Resource const& resource);
 
     Json put(Resource const& resource, Json object);
+    void identify(Resource const& resource, ObjectKey const& key, Json const& metadata);
     std::optional<Json> find(Resource const& resource, ObjectKey const& key) const;
     std::vector<Json> all(Resource const& resource) const;
     bool erase(Resource const& resource, ObjectKey const& key);
@@ -92,6 +93,7 @@ class ObjectStore {
     std::string continue_token(std::string const& last) const;
     std::string next_version() { return std::to_string(++version_); }
     std::string next_uid();
+    void pass_numbers_of(Json const& object);
     std::string_view keep(std::string_view text);
 
     base::Clock clock_;

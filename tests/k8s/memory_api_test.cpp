@@ -285,6 +285,28 @@ TEST(MemoryApi, GivesANewObjectTheStatusThatIsTheDefault) {
     EXPECT_EQ(ask(api, k8s::apply(kWidgets, widget("a"), "me")).value()["status"]["observedGeneration"], -1);
 }
 
+TEST(MemoryApi, GoesOnFromTheIdentityThatItWasTold) {
+    MemoryApi api = server();
+    ask(api, k8s::apply(kWidgets, widget("a", {{"size", 1}}), "me")).value();
+    api.take_changes();
+    api.identify(kWidgets, key("a"), {{"uid", "real"}, {"resourceVersion", "9000"}, {"generation", 7}, {"labels", {{"a", "b"}}}});
+    Json const told = *api.find(kWidgets, key("a"));
+    EXPECT_EQ(k8s::uid_of(told), "real");
+    EXPECT_EQ(k8s::resource_version_of(told), "9000");
+    EXPECT_EQ(k8s::generation_of(told), 7);
+    EXPECT_FALSE(told["metadata"].contains("labels")) << "that is no identity";
+    EXPECT_EQ(told["spec"]["size"], 1);
+    EXPECT_TRUE(api.take_changes().empty());
+
+    Json const written = ask(api, k8s::apply(kWidgets, widget("a", Json::object()), "me")).value();
+    EXPECT_EQ(k8s::resource_version_of(written), "9001");
+    EXPECT_EQ(k8s::generation_of(written), 8);
+    EXPECT_FALSE(written["spec"].contains("size")) << "its manager is still known";
+
+    api.identify(kWidgets, key("nobody"), {{"uid", "x"}});
+    EXPECT_FALSE(api.find(kWidgets, key("nobody")).has_value());
+}
+
 TEST(MemoryApi, IsSharedByItsConnections) {
     std::unique_ptr<k8s::Api> connection;
     {
