@@ -24,10 +24,11 @@ std::string identity(k8s::Json const& secret) { return k8s::uid_of(secret) + "/"
 
 }  // namespace
 
-Clusters::Clusters(SharedApi platform, FindOnboarding onboarding, Connect connect)
+Clusters::Clusters(SharedApi platform, FindOnboarding onboarding, Connect connect, Sending sending)
     : platform_(std::move(platform)),
       find_onboarding_(std::move(onboarding)),
       connect_(std::move(connect)),
+      sending_(sending),
       plural_(kKros.plural) {}
 
 std::vector<k8s::Answer> Clusters::send(std::span<Addressed const> round, k8s::Json const& kubeconfig, base::Deadline deadline) {
@@ -51,7 +52,13 @@ std::vector<k8s::Answer> Clusters::send(std::span<Addressed const> round, k8s::J
 
     auto const ask = [&](Share& share) { share.answers = share.api->send(share.requests, deadline); };
     std::vector<std::thread> others;
-    for (std::size_t i = 1; i < shares.size(); ++i) others.emplace_back(ask, std::ref(shares[i]));
+    for (std::size_t i = 1; i < shares.size(); ++i) {
+        if (sending_ == Sending::InTurn) {
+            ask(shares[i]);
+        } else {
+            others.emplace_back(ask, std::ref(shares[i]));
+        }
+    }
     if (!shares.empty()) ask(shares.front());
     for (auto& thread : others) thread.join();
 

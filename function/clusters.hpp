@@ -33,9 +33,15 @@ struct Addressed {
 /// The API servers that one pod talks to. Connections are kept; nothing that was read is. Safe to use from several threads.
 class Clusters {
   public:
-    Clusters(SharedApi platform, FindOnboarding onboarding, Connect connect);
+    /// How a round goes to several clusters.
+    enum class Sending {
+        AtOnce,  ///< to all of them in parallel
+        InTurn,  ///< to one after the other: API servers in memory answer at once
+    };
 
-    /// Sends all of them at once, to every cluster in parallel, and returns the answers in the same order. `kubeconfig` is the Secret for
+    Clusters(SharedApi platform, FindOnboarding onboarding, Connect connect, Sending sending = Sending::AtOnce);
+
+    /// Sends all of them at once and returns the answers in the same order. `kubeconfig` is the Secret for
     /// the control plane, or null: then requests to it fail as Unusable.
     std::vector<k8s::Answer> send(std::span<Addressed const> round, k8s::Json const& kubeconfig, base::Deadline deadline);
 
@@ -57,6 +63,7 @@ class Clusters {
     SharedApi platform_;
     FindOnboarding find_onboarding_;
     Connect connect_;
+    Sending sending_;
 
     mutable std::mutex mutex_;
     std::set<std::string> kept_;  ///< Resources point into it

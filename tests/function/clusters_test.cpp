@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <latch>
+#include <thread>
 
 namespace {
 
@@ -84,6 +85,27 @@ TEST(Clusters, AreOneServerWhereTheyAreTheSame) {
     std::vector<Addressed> const round{namespaces_of(Cluster::Platform), namespaces_of(Cluster::Onboarding)};
     clusters.send(round, nullptr, kNever);
     EXPECT_EQ(both->counts().rounds, 1U);
+}
+
+TEST(Clusters, InTurnAreAskedOneAfterTheOtherOnTheThreadThatAsks) {
+    /// Keeps who asked.
+    struct Witnessed : k8s::Api {
+        std::vector<std::thread::id>& askers;
+        explicit Witnessed(std::vector<std::thread::id>& into) : askers(into) {}
+        std::vector<k8s::Answer> send(std::span<k8s::Request const> batch, base::Deadline) override {
+            askers.push_back(std::this_thread::get_id());
+            std::vector<k8s::Answer> answers;
+            for (std::size_t i = 0; i < batch.size(); ++i) answers.push_back({Json::object(), {}});
+            return answers;
+        }
+    };
+    std::vector<std::thread::id> askers;
+    Clusters clusters{std::make_shared<Witnessed>(askers), always(std::make_shared<Witnessed>(askers)),
+                      [](std::string const&) { return k8s::Result<SharedApi>{failure(k8s::Error::Kind::Unusable, "no")}; },
+                      Clusters::Sending::InTurn};
+    std::vector<Addressed> const round{namespaces_of(Cluster::Platform), namespaces_of(Cluster::Onboarding)};
+    for (auto const& answer : clusters.send(round, nullptr, kNever)) EXPECT_TRUE(answer.result);
+    EXPECT_EQ(askers, std::vector(2, std::this_thread::get_id()));
 }
 
 /// Answers only when as many as `together` are asking at the same time.
