@@ -151,6 +151,7 @@ Json row_of(Episode const& episode) {
     put(row, "object", episode.object);
     put(row, "whom", episode.whom);
     put(row, "why", episode.outcome.why);
+    put(row, "recorded", episode.recorded);
     for (auto const& part : episode.parts) row["parts"].push_back(row_of(part));
     return row;
 }

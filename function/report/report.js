@@ -96,7 +96,7 @@ const isFailed = (row) => row.outcome === 'Retry' || row.outcome === 'Rejected' 
 const titleOf = (row) => (row.object ? `${row.change ?? ''} ${row.object}`.trim() : (row.type || row.id));
 
 function textOf(row) {
-  row.text ??= [row.id, row.object, row.change, row.type, row.whom, row.why, row.where,
+  row.text ??= [row.id, row.object, row.change, row.type, row.whom, row.why, row.recorded, row.where,
     ...(row.parts ?? []).flatMap((part) => [part.tenant, part.message])].join('\n').toLowerCase();
   return row.text;
 }
@@ -226,15 +226,17 @@ function tickText(t, step) {
 const printLimit = 300;
 
 class LongList {
-  // `scroller`: the element that scrolls, or null for the window; `make(item, place)`: the element of an item, `height` pixels high unless
-  // it is open; `inset()`: how much of the top is covered.
+  // `scroller`: the element that scrolls, or null for the window; `make(item, place)`: the element of an item, `height()` pixels high unless
+  // it is open, which may change with the window; `inset()`: how much of the top is covered.
   constructor(box, {scroller, height, make, inset = () => 0}) {
-    Object.assign(this, {box, scroller, height, make, inset, items: [], open: new Set(), extra: new Map(), nodes: new Map(), kept: null,
+    Object.assign(this, {box, scroller, heightNow: height, make, inset, items: [], open: new Set(), extra: new Map(), nodes: new Map(), kept: null,
       printing: false});
     this.sizes = new ResizeObserver((entries) => this.measure(entries));
     (scroller ?? window).addEventListener('scroll', () => this.later(), {passive: true});
     window.addEventListener('resize', () => this.later());
   }
+
+  get height() { return this.heightNow(); }
 
   show(items) {
     this.items = items;
@@ -620,7 +622,7 @@ function eventItem(row) {
   el('span.why', {title: row.why}, row.why),
   el('span.number.requests', {}, String(row.requests)), el(`span.number.writes${row.writes ? '' : '.nil'}`, {}, String(row.writes)),
   el(`span.number.answer${row.answer >= 400 ? '.bad' : ''}`, {}, String(row.answer)));
-  return el(`div.event${active === row ? '.active' : ''}${isFailed(row) ? '.went-wrong' : ''}`, {}, button, open && details(row));
+  return el(`div.event${active === row ? '.active' : ''}${isFailed(row) ? '.went-wrong' : ''}${row.recorded ? '.differs' : ''}`, {}, button, open && details(row));
 }
 
 function activate(row) {
@@ -660,6 +662,7 @@ function details(row) {
   const link = `#${new URLSearchParams({event: row.id, ...(nth ? {nth: nth + 1} : {})})}`;
   const facts = [['Event', el('a', {href: link, title: 'link to this event'}, episode.id)], ['Type', episode.type], ['Source', episode.source],
     ['Time', episode.time], ['Read from', episode.where], ['Routed to', [episode.whom, episode.routed].filter(Boolean).join(': ')],
+    ['Recorded', row.recorded && [icon('error'), ` ${row.recorded}`]],
     ['Answer', `${row.answer}, ${plural(row.requests, 'request')}, ${plural(row.writes, 'write')}`],
     ['Outcome', outcomeText(episode.outcome)]].filter(([, value]) => value);
   return el('div.details', {}, el('dl.facts', {}, facts.map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])),
@@ -765,8 +768,9 @@ function readHash() {
 
 // --- The page ---------------------------------------------------------------------------------------------------------------------
 
-const eventList = new LongList($('event-list'), {scroller: null, height: 34, make: eventItem, inset: () => $('filters').offsetHeight + 30});
-const tenantList = new LongList($('tenant-list'), {scroller: $('tenants'), height: 48, make: tenantItem, inset: () => $('axis').offsetHeight});
+const eventList = new LongList($('event-list'), {scroller: null, height: () => 34, make: eventItem, inset: () => $('filters').offsetHeight + 30});
+const narrow = matchMedia('(max-width: 900px)');
+const tenantList = new LongList($('tenant-list'), {scroller: $('tenants'), height: () => (narrow.matches ? 76 : 48), make: tenantItem, inset: () => $('axis').offsetHeight});
 
 function showHead() {
   document.title = head.title || 'Replay';

@@ -93,7 +93,12 @@ Episode::Round change(std::string request, std::string subject, std::string erro
 
 Episode hostile_episode() {
     std::string const& bad = kHostile;
-    Episode episode{bad, bad, bad, bad, bad, bad, bad, bad, bad, {}, {Outcome::Kind::Rejected, bad}, 400, 1, 1};
+    Episode episode;
+    for (auto* text : {&episode.id, &episode.source, &episode.type, &episode.time, &episode.where, &episode.change,
+                       &episode.object, &episode.whom, &episode.routed, &episode.recorded}) {
+        *text = bad;
+    }
+    episode.outcome = {Outcome::Kind::Rejected, bad};
     Json const words = {{"phase", bad},
                         {"conditions", {{{"type", "Ready"}, {"reason", bad}, {"message", bad}, {"lastTransitionTime", bad}}}},
                         {"resources", {{{"kind", bad}, {"phase", bad}, {"message", bad}}}},

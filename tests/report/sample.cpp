@@ -95,7 +95,7 @@ Episode::Change change_of(std::string_view kind, Tenant const& tenant, Tenant co
                 subject,
                 "the chart's OCIRepository",
                 "",
-                {{"spec.ref.tag", json_text(before.version), json_text(tenant.version)}}};
+                {{"spec.ref.tag", before.version == tenant.version ? "" : json_text(before.version), json_text(tenant.version)}}};
     }
     return {Cluster::Platform,
             "apply helmreleases.helm.toolkit.fluxcd.io" + in_namespace + "kro-helm-release",
@@ -345,8 +345,14 @@ void tell_hostile(kro::HtmlReport& report) {
     std::string const bad =
         "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"><!-- ]]> \u2028\u2029 "
         "'\"`${document.title='owned'} javascript:alert(1) &lt;b&gt; \x01\x7f\xff {{script}}";
-    Episode episode{bad, bad, bad, "2026-11-30T12:00:00Z",          bad, bad, bad,
-                    bad, bad, {},  {Outcome::Kind::Retry, bad, 1s}, 503, 3,   1};
+    Episode episode;
+    for (auto* text : {&episode.id, &episode.source, &episode.type, &episode.where, &episode.change, &episode.object,
+                       &episode.whom, &episode.routed, &episode.recorded}) {
+        *text = bad;
+    }
+    episode.time = "2026-11-30T12:00:00Z";
+    episode.outcome = {Outcome::Kind::Retry, bad, 1s};
+    episode.answer = 503;
     Json const status = {
         {"phase", bad},
         {"conditions", {{{"type", "Ready"}, {"status", bad}, {"reason", bad}, {"message", bad}, {"lastTransitionTime", bad}}}},
