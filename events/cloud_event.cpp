@@ -27,18 +27,23 @@ bool is_attribute_name(std::string_view name) {
            std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
-/// Core specification, "Type system", String: neither control characters nor Unicode's noncharacters. Surrogates are no UTF-8
-/// anyway.
+/// How many bytes the character at `at` has where it may stand in no attribute, 0 where it may. `text` is UTF-8.
+/// Core specification, "Type system", String: neither control characters nor Unicode's noncharacters.
+std::size_t forbidden_at(std::string_view text, std::size_t at) {
+    auto const byte = [&](std::size_t ahead) { return static_cast<unsigned char>(text[at + ahead]); };
+    if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
+    if (byte(0) == 0xC2 && byte(1) < 0xA0) return 2;                                         // U+0080 to U+009F
+    if (byte(0) == 0xEF && byte(1) == 0xB7 && byte(2) >= 0x90 && byte(2) <= 0xAF) return 3;  // U+FDD0 to U+FDEF
+    if (byte(0) == 0xEF && byte(1) == 0xBF && byte(2) >= 0xBE) return 3;                     // U+FFFE, U+FFFF
+    bool const last_two = byte(0) >= 0xF0 && (byte(1) & 0x0F) == 0x0F && byte(2) == 0xBF && byte(3) >= 0xBE;
+    return last_two ? 4 : 0;  // the same of other planes
+}
+
+/// Surrogates are no UTF-8 anyway.
 bool is_attribute_text(std::string_view text) {
     if (base::valid_utf8(text) != text) return false;
     for (std::size_t at = 0; at < text.size(); ++at) {
-        auto const byte = [&](std::size_t ahead) { return static_cast<unsigned char>(text[at + ahead]); };
-        if (byte(0) < 0x20 || byte(0) == 0x7f) return false;
-        if (byte(0) == 0xC2 && byte(1) < 0xA0) return false;                                         // U+0080 to U+009F
-        if (byte(0) == 0xEF && byte(1) == 0xB7 && byte(2) >= 0x90 && byte(2) <= 0xAF) return false;  // U+FDD0 to U+FDEF
-        if (byte(0) == 0xEF && byte(1) == 0xBF && byte(2) >= 0xBE) return false;                     // U+FFFE, U+FFFF
-        if (byte(0) >= 0xF0 && (byte(1) & 0x0F) == 0x0F && byte(2) == 0xBF && byte(3) >= 0xBE)
-            return false;  // the same of other planes
+        if (forbidden_at(text, at) > 0) return false;
     }
     return true;
 }
@@ -116,6 +121,14 @@ base::Result<Data, Malformed> data_of(std::string bytes, std::string_view dataco
     auto parsed = base::parse_json(bytes);
     if (!parsed) return refused(attribute, parsed.error());
     return Data{std::in_place_type<Json>, std::move(parsed).value()};
+}
+
+std::string attribute_text(std::string_view text) {
+    std::string clean = base::valid_utf8(text);
+    for (std::size_t at = 0; at < clean.size(); ++at) {
+        if (auto const size = forbidden_at(clean, at); size > 0) clean.replace(at, size, " ");
+    }
+    return clean;
 }
 
 std::string const& extension(CloudEvent const& event, std::string_view name) {

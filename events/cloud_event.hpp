@@ -85,6 +85,9 @@ base::Result<CloudEvent, Malformed> event_of(Attributes attributes);
 /// `attribute` is what to name when they can't be read.
 base::Result<Data, Malformed> data_of(std::string bytes, std::string_view datacontenttype, std::string_view attribute);
 
+/// Any bytes as an attribute may have them: what it may not have is a blank, or U+FFFD where it is no UTF-8.
+std::string attribute_text(std::string_view text);
+
 /// The value of an extension attribute, "" where it is absent.
 std::string const& extension(CloudEvent const& event, std::string_view name);
 

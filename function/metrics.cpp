@@ -64,6 +64,15 @@ struct Metrics::Families {
             .Name("kro_function_requests_refused_total")
             .Help("HTTP requests that were no event that could be taken, by status.")
             .Register(registry);
+    prometheus::Family<prometheus::Counter>& recorded = prometheus::BuildCounter()
+                                                            .Name("kro_function_recorded_events_total")
+                                                            .Help("Events that were written to the archive.")
+                                                            .Register(registry);
+    prometheus::Family<prometheus::Counter>& unrecorded =
+        prometheus::BuildCounter()
+            .Name("kro_function_unrecorded_events_total")
+            .Help("Events that should have been written to the archive and were not, by reason.")
+            .Register(registry);
 };
 
 Metrics::Metrics() : families_(std::make_unique<Families>()) {}
@@ -92,6 +101,10 @@ void Metrics::requests_made(Report const& report) {
 }
 
 void Metrics::request_refused(int status) { families_->refused.Add({{"status", std::to_string(status)}}).Increment(); }
+
+void Metrics::event_recorded() { families_->recorded.Add({}).Increment(); }
+
+void Metrics::event_not_recorded(std::string const& reason) { families_->unrecorded.Add({{"reason", reason}}).Increment(); }
 
 std::string Metrics::text() const { return prometheus::TextSerializer{}.Serialize(families_->registry.Collect()); }
 

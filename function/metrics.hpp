@@ -25,6 +25,10 @@ class Metrics {
     void requests_made(Report const& report);
     /// `kro_function_requests_refused_total{status}`: no event, too large, queue full.
     void request_refused(int status);
+    /// `kro_function_recorded_events_total`.
+    void event_recorded();
+    /// `kro_function_unrecorded_events_total{reason}`: "queue full", "write failed".
+    void event_not_recorded(std::string const& reason);
 
     std::string text() const;
 
