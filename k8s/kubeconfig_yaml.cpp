@@ -17,8 +17,6 @@ namespace {
 using base::Failure;
 using Node = std::shared_ptr<YamlNode>;
 
-constexpr std::size_t kTextLimit = 1024 * 1024;
-constexpr std::size_t kNodeLimit = 20'000;
 constexpr std::size_t kDepth = 100;
 constexpr std::string_view kTooManyValues = "has too many values in it";
 
@@ -30,6 +28,8 @@ struct TooMuch {
 /// Builds the tree from the parser's events.
 class Builder : public YAML::EventHandler {
   public:
+    explicit Builder(std::size_t limit) : limit_(limit) {}
+
     std::shared_ptr<YamlNode const> document() const { return document_; }
 
     void OnDocumentStart(YAML::Mark const&) override {}
@@ -59,7 +59,7 @@ class Builder : public YAML::EventHandler {
 
   private:
     Node made(YamlNode::Kind kind, YAML::anchor_t anchor) {
-        if (++count_ > kNodeLimit) throw TooMuch{kTooManyValues};
+        if (++count_ > limit_) throw TooMuch{kTooManyValues};
         auto node = std::make_shared<YamlNode>();
         node->kind = kind;
         if (anchor != 0) anchors_[anchor] = node;
@@ -98,13 +98,14 @@ class Builder : public YAML::EventHandler {
     std::vector<Node> open_;
     std::vector<Node> keys_;  ///< beside open_: the key that waits for its value
     std::map<YAML::anchor_t, Node> anchors_;
+    std::size_t limit_;
     std::size_t count_ = 0;
 };
 
 /// yaml-cpp keeps everything between brackets as tokens until the line ends: a bound on what a single line may cost.
-bool has_too_many_flow_values(std::string_view text) {
+bool has_too_many_flow_values(std::string_view text, std::size_t limit) {
     auto const opens = [](char c) { return c == '[' || c == '{' || c == ','; };
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), opens)) > kNodeLimit;
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), opens)) > limit;
 }
 
 std::string with_unix_line_ends(std::string_view text) {
@@ -136,8 +137,8 @@ std::string message_of(YAML::Exception const& exception, std::string_view text) 
 
 }  // namespace
 
-base::Result<std::shared_ptr<YamlNode const>, std::string> parse_yaml(std::string_view text) {
-    if (text.size() > kTextLimit) return Failure{std::string{"is larger than 1 MiB"}};
+base::Result<std::shared_ptr<YamlNode const>, std::string> parse_yaml(std::string_view text, YamlLimits const& limits) {
+    if (text.size() > limits.bytes) return Failure{"is larger than " + std::to_string(limits.bytes >> 20U) + " MiB"};
     if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") || text.substr(0, 4).find('\0') != std::string_view::npos) {
         return Failure{std::string{"is written in UTF-16 or UTF-32; save it as UTF-8"}};
     }
@@ -145,12 +146,12 @@ base::Result<std::shared_ptr<YamlNode const>, std::string> parse_yaml(std::strin
     if (text.find('\0') != std::string_view::npos || base::valid_utf8(text) != text) {
         return Failure{std::string{"has bytes in it that are not UTF-8; save it as UTF-8"}};
     }
-    if (has_too_many_flow_values(text)) return Failure{std::string{kTooManyValues}};
+    if (has_too_many_flow_values(text, limits.values)) return Failure{std::string{kTooManyValues}};
     std::string const clean = with_unix_line_ends(text);
     try {
         std::istringstream stream{clean};
         YAML::Parser parser{stream};
-        Builder builder;
+        Builder builder{limits.values};
         parser.HandleNextDocument(builder);
         if (auto document = builder.document()) return document;
         return Failure{std::string{"is empty"}};

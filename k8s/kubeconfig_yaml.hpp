@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,10 +24,16 @@ struct YamlNode {
         members;  ///< in the order of the text; keys may come twice
 };
 
+/// What a text may hold at most; a text from a stranger must cost little.
+struct YamlLimits {
+    std::size_t bytes = std::size_t{1} << 20U;
+    std::size_t values = 20'000;
+};
+
 /// Reads the first document of a YAML 1.2 text in UTF-8. An alias shares its anchor's value, so that no text can grow by them.
-/// Refused: more than 1 MiB, more than 20,000 values, a nesting deeper than 100, UTF-16 and anything else that is not UTF-8.
+/// Refused: what is beyond the limits, a nesting deeper than 100, UTF-16 and anything else that is not UTF-8.
 /// A byte order mark is passed over, CRLF is a line end. The error is one sentence with line and column where there is one to
 /// name, and never quotes the text.
-base::Result<std::shared_ptr<YamlNode const>, std::string> parse_yaml(std::string_view text);
+base::Result<std::shared_ptr<YamlNode const>, std::string> parse_yaml(std::string_view text, YamlLimits const& limits = {});
 
 }  // namespace k8s
