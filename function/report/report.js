@@ -96,7 +96,7 @@ const isFailed = (row) => row.outcome === 'Retry' || row.outcome === 'Rejected' 
 const titleOf = (row) => (row.object ? `${row.change ?? ''} ${row.object}`.trim() : (row.type || row.id));
 
 function textOf(row) {
-  row.text ??= [row.id, row.object, row.change, row.type, row.whom, row.why, row.recorded, row.where,
+  row.text ??= [row.id, row.object, row.change, row.type, row.whom, row.why, row.recorded && `not as recorded: ${row.recorded}`, row.where,
     ...(row.parts ?? []).flatMap((part) => [part.tenant, part.message])].join('\n').toLowerCase();
   return row.text;
 }
@@ -798,8 +798,10 @@ function showVerdict() {
 
 function showSums() {
   const sum = (count, text, filter) => el('li', {}, filter && count ? el('button', {type: 'button', onclick: () => setFilters({...noFilters, ...filter})}, text) : text);
+  const differ = rows.filter((row) => row.recorded).length;
   $('sums').append(...outcomes.filter((name) => summary.outcomes?.[name]).map((name) =>
     sum(summary.outcomes[name], [icon(name.toLowerCase()), `${name} ${summary.outcomes[name].toLocaleString('en')}`], {outcome: name})),
+  ...(differ ? [sum(differ, [icon('error'), `${differ.toLocaleString('en')} not as recorded`], {search: 'not as recorded'})] : []),
   sum(0, plural(summary.requests ?? 0, 'request')), sum(summary.writes, plural(summary.writes ?? 0, 'write'), {writes: true}));
 }
 
