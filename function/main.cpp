@@ -1,4 +1,5 @@
 #include "function/log.hpp"
+#include "function/record_command.hpp"
 #include "function/resync_command.hpp"
 #include "function/serve.hpp"
 #include "function/settings.hpp"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
     }
     switch (settings->command) {
         case kro::Command::Version: std::cout << "kro-function " << kro::kProgramVersion << std::endl; return 0;
+        case kro::Command::Record: return kro::record_command(*settings, kro::make_logger(settings->verbosity));
         case kro::Command::Resync: return kro::resync_command(*settings);
         case kro::Command::Serve: return kro::serve(*settings, kro::make_logger(settings->verbosity));
     }

@@ -4,12 +4,12 @@
 #include "function/episode_of.hpp"
 #include "function/handle.hpp"
 #include "function/open_clusters.hpp"
+#include "function/recorder.hpp"
 #include "function/server.hpp"
+#include "function/signals.hpp"
 #include "function/timeline.hpp"
 #include "k8s/http_api.hpp"
 
-#include <atomic>
-#include <csignal>
 #include <iostream>
 #include <mutex>
 #include <thread>
@@ -20,31 +20,6 @@ namespace {
 constexpr int kFailed = 1;
 /// Longer than a Broker takes to store an event. One that takes longer may be waiting for us.
 constexpr std::chrono::seconds kSinkTimeout{2};
-
-/// Whom a signal is for. Written before the handler is installed, and the server outlives the handler.
-std::atomic<Server*> signalled{nullptr};
-
-extern "C" void on_signal(int) {
-    if (Server* server = signalled.load()) server->drain();
-}
-
-/// Drains the server on SIGTERM and SIGINT while it exists.
-class Signals {
-  public:
-    explicit Signals(Server& server) {
-        signalled = &server;
-        std::signal(SIGTERM, on_signal);
-        std::signal(SIGINT, on_signal);
-        std::signal(SIGPIPE, SIG_IGN);
-    }
-    ~Signals() {
-        std::signal(SIGTERM, SIG_DFL);
-        std::signal(SIGINT, SIG_DFL);
-        signalled = nullptr;
-    }
-    Signals(Signals const&) = delete;
-    Signals& operator=(Signals const&) = delete;
-};
 
 /// Loads what the first request needs while the server starts.
 class LoadingTransport {
@@ -70,19 +45,12 @@ std::unique_ptr<Clusters> embedded_clusters(Embedded& embedded) {
         [control_plane](std::string const&) { return k8s::Result<SharedApi>{control_plane}; });
 }
 
-ServerOptions server_options(Settings const& settings) {
-    ServerOptions options;
-    options.port = settings.port;
-    options.metrics_port = settings.metrics_port;
-    options.workers = settings.workers;
-    return options;
-}
-
 base::Result<EventHandler::Options, std::string> handler_options(Settings const& settings) {
     EventHandler::Options options;
     options.budget = settings.event_budget;
     options.resync.fan_out_above = settings.fan_out_above;
     options.resync.ping_source = settings.ping_source;
+    if (!settings.record.file.empty()) options.keep = Keep::Contents;
     if (!settings.sink.url.empty()) options.sink = TRY(open_sink(settings.sink, kSinkTimeout));
     return options;
 }
@@ -93,6 +61,14 @@ int fail(std::string const& message) {
 }
 
 }  // namespace
+
+ServerOptions server_options(Settings const& settings) {
+    ServerOptions options;
+    options.port = settings.port;
+    options.metrics_port = settings.metrics_port;
+    options.workers = settings.workers;
+    return options;
+}
 
 int serve(Settings const& settings, std::shared_ptr<spdlog::logger> logger) {
     base::Clock const clock = system_clock();
@@ -114,8 +90,12 @@ int serve(Settings const& settings, std::shared_ptr<spdlog::logger> logger) {
     EventHandler handler{*clusters, {.name = settings.provider_name, .namespace_ = settings.namespace_}, *options, clock, metrics,
                          logger};
     std::mutex screen;
-    if (embedded) {
+    std::optional<Recorder> recorder;
+    if (!settings.record.file.empty()) recorder.emplace(recorder_options(settings.record), clock, metrics, logger);
+    if (embedded || recorder) {
         handler.set_witness([&](Handled const& handled) {
+            if (recorder) recorder->record(handled);
+            if (!embedded) return;
             std::lock_guard const lock{screen};
             std::cout << timeline_entry(episode_of(handled)) << std::flush;
         });

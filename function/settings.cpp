@@ -7,7 +7,9 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -24,6 +26,7 @@ Examples:
   kro-function serve --kubeconfig platform.yaml --onboarding platform
   PORT=9000 kro-function                             as Knative starts it
   kro-function resync --dry-run --kubeconfig platform.yaml --onboarding platform
+  kro-function record events.jsonl                   keep the events that others are to answer
 )";
 
 std::string lower_case(std::string text) {
@@ -44,6 +47,22 @@ std::optional<std::size_t> parse_number(std::string_view text) {
     auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (text.empty() || failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     return number;
+}
+
+/// Bytes: `67108864`, `64MiB` or, as Kubernetes writes it, `64Mi`.
+std::optional<std::uintmax_t> parse_size(std::string_view text) {
+    constexpr std::array<std::pair<std::string_view, unsigned>, 3> kUnits{{{"Ki", 10}, {"Mi", 20}, {"Gi", 30}}};
+    if (text.ends_with("iB")) text.remove_suffix(1);
+    unsigned shift = 0;
+    for (auto const& [unit, bits] : kUnits) {
+        if (!text.ends_with(unit)) continue;
+        shift = bits;
+        text.remove_suffix(unit.size());
+        break;
+    }
+    auto const number = parse_number(text);
+    if (!number || *number > (std::numeric_limits<std::uintmax_t>::max() >> shift)) return std::nullopt;
+    return std::uintmax_t{*number} << shift;
 }
 
 /// `:8080` or `0.0.0.0:8080`, as metrics addresses are written; `0` switches metrics off.
@@ -69,6 +88,10 @@ struct Written {
     std::string ping_source = "kro-function-resync";
     std::string sink;
     std::string fan_out_above = "100";
+    std::string record;
+    std::string record_max_size = "64MiB";
+    std::string record_max_age = "24h";
+    std::string record_keep = "8";
     bool embedded = false;
     bool dry_run = false;
 };
@@ -123,6 +146,21 @@ base::Failure<Exit> bad_value(Flags const& flags, std::string const& value, std:
     return usage(flags.origin(value) + " is \"" + value + "\"; expected " + expected);
 }
 
+base::Result<RecordSettings, Exit> understand_record(Written const& written, Flags const& flags) {
+    RecordSettings record;
+    record.file = written.record;
+    auto const size = parse_size(written.record_max_size);
+    if (!size) return bad_value(flags, written.record_max_size, "a size like 64MiB, or 0 for no limit");
+    record.max_size = *size;
+    auto const age = parse_go_duration(written.record_max_age);
+    if (!age || age->count() < 0) return bad_value(flags, written.record_max_age, "a duration like 24h, or 0s for no limit");
+    record.max_age = *age;
+    auto const keep = parse_number(written.record_keep);
+    if (!keep) return bad_value(flags, written.record_keep, "a number of files");
+    record.keep = *keep;
+    return record;
+}
+
 base::Result<Settings, Exit> understand(Written const& written, Flags const& flags, Environment const& environment) {
     Settings settings;
     settings.provider_name = written.provider_name;
@@ -160,6 +198,7 @@ base::Result<Settings, Exit> understand(Written const& written, Flags const& fla
         return bad_value(flags, written.event_budget, "a duration of at least 1s, like 25s");
     settings.event_budget = std::chrono::duration_cast<std::chrono::milliseconds>(*budget);
 
+    settings.record = TRY(understand_record(written, flags));
     settings.ping_source = written.ping_source;
     settings.sink = {written.sink, environment("K_CA_CERTS").value_or(""), environment("K_CE_OVERRIDES").value_or("")};
     settings.kubeconfig = written.kubeconfig;
@@ -195,6 +234,9 @@ base::Result<Settings, Exit> read_settings(std::vector<std::string> arguments, E
     Written written;
     CLI::App* resync = app.add_subcommand("resync", "Look at every tenant once, as a tick does, and say what was found");
     resync->add_flag("--dry-run", written.dry_run, "Say what each tenant needs, and write nothing");
+    CLI::App* record = app.add_subcommand("record", "Keep CloudEvents that come over HTTP in an archive, and do nothing else");
+    std::string record_path;
+    record->add_option("PATH", record_path, "The archive's file; else --record");
     CLI::App* version = app.add_subcommand("version", "Print the version and stop");
 
     Flags flags{app, environment};
@@ -220,6 +262,11 @@ base::Result<Settings, Exit> read_settings(std::vector<std::string> arguments, E
               "Where a resync sends one event per tenant when there are many; a SinkBinding sets it");
     flags.add("fan-out-above", "FAN_OUT_ABOVE", written.fan_out_above,
               "So many tenants in need are reconciled by a resync itself before the sink gets the rest");
+    flags.add("record", "KRO_RECORD", written.record, "Write every answered event, without secrets, into this archive");
+    flags.add("record-max-size", "KRO_RECORD_MAX_SIZE", written.record_max_size,
+              "The archive's file is full with so many bytes; 0: never");
+    flags.add("record-max-age", "KRO_RECORD_MAX_AGE", written.record_max_age, "... or after so long; 0s: never");
+    flags.add("record-keep", "KRO_RECORD_KEEP", written.record_keep, "How many full files are kept");
     app.add_flag("--embedded", written.embedded, "A control plane in memory in the place of every cluster, to try it out");
 
     std::reverse(arguments.begin(), arguments.end());
@@ -232,8 +279,11 @@ base::Result<Settings, Exit> read_settings(std::vector<std::string> arguments, E
         return base::Failure{status == 0 ? Exit{0, out.str()} : Exit{kUsage, "kro-function: " + err.str()}};
     }
     flags.take_environment();
+    if (!record_path.empty()) written.record = record_path;
+    if (record->parsed() && written.record.empty()) return usage("record needs the archive's file: kro-function record PATH");
     Settings settings = TRY(understand(written, flags, environment));
     if (resync->parsed()) settings.command = Command::Resync;
+    if (record->parsed()) settings.command = Command::Record;
     if (version->parsed()) settings.command = Command::Version;
     return settings;
 }

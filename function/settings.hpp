@@ -14,7 +14,15 @@
 namespace kro {
 
 /// What the program is to do.
-enum class Command { Serve, Resync, Version };
+enum class Command { Serve, Record, Resync, Version };
+
+/// Where answered events are written.
+struct RecordSettings {
+    std::string file;  ///< "" for nowhere
+    std::uintmax_t max_size = std::uintmax_t{64} << 20U;
+    std::chrono::nanoseconds max_age = std::chrono::hours{24};
+    std::size_t keep = 8;
+};
 
 /// Everything that comes from flags and environment, read once.
 struct Settings {
@@ -42,6 +50,7 @@ struct Settings {
     std::string ping_source = "kro-function-resync";  ///< whose schedule follows pollInterval; "" for none
     SinkAddress sink;                                 ///< as a SinkBinding says; no url: none is bound
     std::size_t fan_out_above = 100;
+    RecordSettings record;
     bool dry_run = false;   ///< resync says what it would do, and does nothing
     bool embedded = false;  ///< a control plane in memory in the place of every cluster
 };
