@@ -119,6 +119,7 @@ function stateOf(phase, reason) {
 
 const tenants = readTenants();
 
+// A tenant's history has the events with a part about it, and those that were for it but led to nothing (an echo of a write): `part` is null.
 function readTenants() {
   const byName = new Map((summary.tenants ?? []).map((tenant) => [tenant.tenant, {...tenant, history: []}]));
   for (const row of rows) {
@@ -126,9 +127,10 @@ function readTenants() {
       if (!byName.has(part.tenant)) byName.set(part.tenant, {tenant: part.tenant, events: 0, writes: 0, history: []});
       byName.get(part.tenant).history.push({row, part});
     }
+    if (!row.parts) byName.get(row.whom)?.history.push({row, part: null});
   }
   for (const tenant of byName.values()) {
-    const last = tenant.history.findLast((entry) => entry.part.phase)?.part;
+    const last = tenant.history.findLast((entry) => entry.part?.phase)?.part;
     tenant.reason = last?.phase === tenant.phase ? last?.reason : '';
     tenant.words = tenant.phase && tenant.phase !== 'Ready' ? Object.entries(last?.words ?? {}) : [];
     tenant.state = stateOf(tenant.phase, tenant.reason);
@@ -150,8 +152,9 @@ function statusSpans(tenant) {
   let open = null;
   const close = (at) => { if (open) spans.push({...open, to: at}); };
   for (const {row, part} of tenant.history) {
-    if (!part.phase) {
-      if (part.failed || part.outcome === 'Retry') continue;
+    const gone = row.change === 'deleted' && kindOf(row) === 'Kro';
+    if (!part?.phase) {
+      if (!gone && (!part || part.failed || part.outcome === 'Retry')) continue;
       close(row.t);
       open = null;
       continue;
@@ -172,7 +175,7 @@ function objectSpans(tenant, kind) {
   let open = null;
   const close = (at) => { if (open) spans.push({...open, to: at}); };
   for (const {row, part} of tenant.history) {
-    let found = part.objects?.[kind];
+    let found = part?.objects?.[kind];
     if (row.change === 'deleted' && kindOf(row) === kind && found !== 'present') found = 'absent';
     if (!found) continue;
     const state = found === 'present' ? found : found === 'deleted' ? 'terminating' : found === 'absent' ? 'none' : stateOf(found);
@@ -514,7 +517,7 @@ function laneEntries(tenant, kind) {
   return tenant.history.map(({row, part}) => ({
     row,
     event: kind === 'Other events' ? !lanes.includes(kindOf(row)) : kindOf(row) === kind,
-    write: (part.wrote ?? []).filter((wrote) => wrote === kind).length,
+    write: (part?.wrote ?? []).filter((wrote) => wrote === kind).length,
   })).filter((entry) => entry.event || entry.write);
 }
 
@@ -541,7 +544,7 @@ const stateIcon = {ready: 'done', progressing: 'waiting', error: 'error', termin
 
 function tenantItem(tenant) {
   const open = tenantList.open.has(tenant);
-  const failures = tenant.history.filter(({part}) => part.failed || part.outcome === 'Retry').map(({row}) => ({row, failed: true}));
+  const failures = tenant.history.filter(({part}) => part?.failed || part?.outcome === 'Retry').map(({row}) => ({row, failed: true}));
   const button = el('button.tenant', {type: 'button', 'aria-expanded': String(open), onclick: () => tenantList.toggle(tenant)},
     icon('open'), icon(stateIcon[tenant.state]),
     el('span.what', {}, el('b', {}, tenant.tenant), el(`span.state.${tenant.state}`, {}, stateText(tenant)),
@@ -622,7 +625,7 @@ function eventItem(row) {
   el('span.why', {title: row.why}, row.why),
   el('span.number.requests', {}, String(row.requests)), el(`span.number.writes${row.writes ? '' : '.nil'}`, {}, String(row.writes)),
   el(`span.number.answer${row.answer >= 400 ? '.bad' : ''}`, {}, String(row.answer)));
-  return el(`div.event${active === row ? '.active' : ''}${isFailed(row) ? '.went-wrong' : ''}${row.recorded ? '.differs' : ''}`, {}, button, open && details(row));
+  return el(`div.event${active === row ? '.active' : ''}${isFailed(row) ? '.went-wrong' : ''}${row.recorded ? '.differs' : ''}${row.requests ? '' : '.idle'}`, {}, button, open && details(row));
 }
 
 function activate(row) {

@@ -210,7 +210,7 @@ int main() {
         it.never_grant(named("soylent"));
         it.order(named("soylent"));
     });
-    for (auto tick = 15min; tick < kEnd; tick += 15min) it.at(tick, [&] { it.tick(); });
+    for (auto tick = 15min; tick <= kEnd; tick += 15min) it.at(tick, [&] { it.tick(); });
     it.run();
     return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
 }

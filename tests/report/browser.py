@@ -114,7 +114,9 @@ class Page:
     def go(self, address):
         """Opens an address and waits until everything of it is there and drawn."""
         before = len(self.seen("Page.loadEventFired"))
-        self.send("Page.navigate", url=address)
+        error = self.send("Page.navigate", url=address).get("errorText")
+        if error:
+            raise RuntimeError(f"{address}: {error}")
         deadline = time.monotonic() + LIMIT
         while len(self.seen("Page.loadEventFired")) == before:
             if time.monotonic() > deadline:
