@@ -19,6 +19,11 @@ using k8s::Json;
 /// So much JSON is collected before it is written: one block, which the page reads when an event of it is opened.
 constexpr std::size_t kBlockSize = 256 * 1024;
 
+/// What may not stand in a script element, and the JSON that means the same; all of it is in strings. kRisky has the first bytes.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kEscapes{
+    {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}, {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}}};
+constexpr char kRisky[] = "<>&\xe2";
+
 /// The kinds that have a lane in a tenant's timeline.
 constexpr std::array kLanes{kKros.kind, kAccessRequests.kind, kOciRepositories.kind, kHelmReleases.kind};
 
@@ -167,22 +172,16 @@ std::string script_json(Json const& value) {
     std::string const text = base::dump_json(value);
     std::string safe;
     safe.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        std::string_view const rest = std::string_view{text}.substr(i);
-        if (text[i] == '<') {
-            safe += "\\u003c";
-        } else if (text[i] == '>') {
-            safe += "\\u003e";
-        } else if (text[i] == '&') {
-            safe += "\\u0026";
-        } else if (rest.starts_with("\u2028") || rest.starts_with("\u2029")) {
-            safe += rest.starts_with("\u2028") ? "\\u2028" : "\\u2029";
-            i += 2;
-        } else {
-            safe += text[i];
-        }
+    std::size_t begin = 0;
+    for (auto at = text.find_first_of(kRisky); at != std::string::npos; at = text.find_first_of(kRisky, at + 1)) {
+        std::string_view const rest = std::string_view{text}.substr(at);
+        auto const escape =
+            std::find_if(kEscapes.begin(), kEscapes.end(), [&](auto const& one) { return rest.starts_with(one.first); });
+        if (escape == kEscapes.end()) continue;
+        safe.append(text, begin, at - begin).append(escape->second);
+        begin = at + escape->first.size();
     }
-    return safe;
+    return safe.append(text, begin);
 }
 
 HtmlReport::HtmlReport(std::ostream& out, ReplayHead const& head) : out_(out) {

@@ -810,7 +810,7 @@ function showSums() {
 
 function showAbout() {
   const list = (title, texts) => (texts?.length ? [el('dt', {}, title), some(texts, 50, (text) => el('dd', {}, text))] : []);
-  const notes = head.notes ?? [];
+  const notes = [...(head.notes ?? []), ...(summary.notes ?? [])];
   const said = [...(head.archives ?? []), ...(head.options ?? []), ...notes];
   if (summary.complete === false) $('about').append(el('p.banner', {}, icon('error'), 'The replay was ended before its archives were: this is what was done until then.'));
   if (summary.unreadable) {
