@@ -1,7 +1,10 @@
 # What a rendered overlay's containers lack, a line each. Input: an array of its objects.
 .[]
 | "\(.kind) \(.metadata.name)" as $from
-| .spec.template.spec?.containers[]?
+| (.spec.template.spec? | objects
+   | select((.serviceAccountName // "default") == "default" and .automountServiceAccountToken != false)
+   | "\($from) is given a token that it has no use for"),
+  (.spec.template.spec?.containers[]?
 | [ (.securityContext | objects // {}
      | (select(.runAsNonRoot != true or (.runAsUser // 0) == 0) | "runs as root"),
        (select(.readOnlyRootFilesystem != true) | "may write to its root"),
@@ -13,4 +16,4 @@
     (select(.readinessProbe | not) | "has no readiness probe"),
     (select(.image | contains("/") | not) | "has the image \(.image), which kustomize did not replace")
   ][]
-| "the container of \($from) \(.)"
+| "the container of \($from) \(.)")

@@ -14,7 +14,8 @@
     (.subjects[]? | "\(.kind) \(.name)"),
     (pod | .serviceAccountName | strings | "ServiceAccount \(.)"),
     (pod | .volumes[]? | .secret | objects | "Secret \(.secretName)"),
-    (pod | .volumes[]? | .configMap | objects | "ConfigMap \(.name)");
+    (pod | .volumes[]? | .configMap | objects | "ConfigMap \(.name)"),
+    (pod | .volumes[]? | .persistentVolumeClaim | objects | "PersistentVolumeClaim \(.claimName)");
 
   # A plain Service leads to pods by their labels.
   (map(select(.kind == "Deployment") | .spec.template.metadata.labels)) as $pods
