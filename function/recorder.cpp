@@ -19,7 +19,6 @@ using k8s::Json;
 using std::chrono::steady_clock;
 
 constexpr std::string_view kSource = "/kro-function/recorder";
-constexpr std::chrono::seconds kBetweenTries{1};
 constexpr std::chrono::seconds kBetweenSyncs{1};
 
 constexpr char kQueueFull[] = "queue full";
@@ -194,7 +193,7 @@ void Recorder::write(Entry const& entry) {
         written = base::Failure{std::string{"an event can't be put into writing"}};
     }
     if (!written) {
-        next_try_ = steady_clock::now() + kBetweenTries;
+        next_try_ = steady_clock::now() + options_.between_tries;
         return lost(kWriteFailed, written.error());
     }
     metrics_.event_recorded();

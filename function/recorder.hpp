@@ -22,7 +22,7 @@ namespace kro {
 /// placeholders is in the file `<archive>.key`; who has both can find out by trying whether a secret is a certain word.
 ///
 /// Nobody waits for it: what is told is copied into a queue, and one thread does the rest. Where the queue is full, or the archive can't be
-/// written, events are left out, which is counted (Metrics) and logged once each time it begins and ends; another try is made every second.
+/// written, events are left out, which is counted (Metrics) and logged once each time it begins and ends; another try is made a second later.
 /// Whatever was written survives a crash of this process. It is on the disk a second later, and at the latest when the recorder ends,
 /// so a crash of the machine may cost the events of the last second.
 class Recorder {
@@ -30,6 +30,7 @@ class Recorder {
     struct Options {
         events::ArchiveWriter::Options archive;
         std::size_t queue_bytes = std::size_t{16} << 20U;  ///< of events and observed objects that wait to be written, as JSON
+        std::chrono::milliseconds between_tries = std::chrono::seconds{1};  ///< to write what can't be written
     };
 
     Recorder(Options options, base::Clock clock, Metrics& metrics, std::shared_ptr<spdlog::logger> logger);

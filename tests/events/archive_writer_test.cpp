@@ -4,13 +4,12 @@
 #include "events/archive.hpp"
 #include "events/archive_files.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/full_disk.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -214,33 +213,12 @@ TEST(ArchiveWriter, SaysWhyAFileCantBeWritten) {
     EXPECT_TRUE(writer.write(line("a"))) << "another try";
 }
 
-/// Files of this process may grow no larger, as if the disk were full.
-class FullDisk {
-  public:
-    explicit FullDisk(std::size_t size) {
-        handler_ = std::signal(SIGXFSZ, SIG_IGN);
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        struct rlimit const limit = {size, before_.rlim_max};
-        ::setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    ~FullDisk() {
-        ::setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-    FullDisk(FullDisk const&) = delete;
-    FullDisk& operator=(FullDisk const&) = delete;
-
-  private:
-    struct rlimit before_ = {};
-    void (*handler_)(int);
-};
-
 TEST(ArchiveWriter, TakesBackWhatAFullDiskHadNoRoomFor) {
     Archive archive;
     ArchiveWriter writer{archive.options(), archive.clock()};
     ASSERT_TRUE(writer.write(line("a")));
     {
-        FullDisk const full{line("a").size() + 10};
+        support::FullDisk const full{line("a").size() + 10};
         auto const written = writer.write(line("b"));
         ASSERT_FALSE(written);
         EXPECT_EQ(written.error(), archive.file().string() + " can't be written: No space left on device");

@@ -55,6 +55,46 @@ TEST(Settings, TakeTheSinkAsASinkBindingGivesIt) {
     EXPECT_FALSE(read({"--fan-out-above=many"}));
 }
 
+TEST(Settings, SayWhereEventsAreRecorded) {
+    EXPECT_EQ(read({}).value().record.file, "");
+    EXPECT_EQ(read({"serve", "--record", "/a/events.jsonl"}).value().record.file, "/a/events.jsonl");
+    kro::RecordSettings const record = read({}, {{"KRO_RECORD", "/a/events.jsonl"},
+                                                 {"KRO_RECORD_MAX_SIZE", "3Mi"},
+                                                 {"KRO_RECORD_MAX_AGE", "90m"},
+                                                 {"KRO_RECORD_KEEP", "0"}})
+                                           .value()
+                                           .record;
+    EXPECT_EQ(record.file, "/a/events.jsonl");
+    EXPECT_EQ(record.max_size, 3U << 20U);
+    EXPECT_EQ(record.max_age, std::chrono::minutes{90});
+    EXPECT_EQ(record.keep, 0U);
+    EXPECT_EQ(read({}).value().record.max_size, 64U << 20U);
+    EXPECT_EQ(read({}).value().record.max_age, std::chrono::hours{24});
+    EXPECT_EQ(read({}).value().record.keep, 8U);
+}
+
+TEST(Settings, TakeSizesAsTheyAreWritten) {
+    for (auto const& [text, size] : std::map<std::string, std::uintmax_t>{
+             {"0", 0}, {"4096", 4096}, {"1KiB", 1024}, {"64MiB", std::uintmax_t{64} << 20U}, {"2Gi", std::uintmax_t{2} << 30U}}) {
+        EXPECT_EQ(read({"--record-max-size=" + text}).value().record.max_size, size) << text;
+    }
+    for (auto const* text : {"", "MiB", "-1", "1.5Mi", "64MB", "64 MiB", "iB", "99999999999999999999", "99999999999999Gi"}) {
+        auto const refused = read({"--record-max-size=" + std::string{text}});
+        ASSERT_FALSE(refused) << text;
+        EXPECT_EQ(refused.error().status, 2);
+    }
+}
+
+TEST(Settings, NameTheArchiveOfARecorder) {
+    Settings const settings = read({"record", "/a/events.jsonl"}).value();
+    EXPECT_EQ(settings.command, kro::Command::Record);
+    EXPECT_EQ(settings.record.file, "/a/events.jsonl");
+    EXPECT_EQ(read({"record"}, {{"KRO_RECORD", "/b"}}).value().record.file, "/b");
+    auto const refused = read({"record"});
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(contains(refused.error().text, "kro-function record PATH"));
+}
+
 TEST(Settings, KeepThePingSourceInStepUnlessToldOtherwise) {
     EXPECT_EQ(read({}).value().ping_source, "kro-function-resync");
     EXPECT_EQ(read({}, {{"PING_SOURCE", ""}}).value().ping_source, "");
