@@ -1,6 +1,7 @@
 #pragma once
 
 #include "function/clusters.hpp"
+#include "function/progress.hpp"
 #include "function/resync.hpp"
 #include "function/settings.hpp"
 
@@ -8,12 +9,6 @@
 #include <memory>
 
 namespace kro {
-
-/// Who reads what a command prints.
-enum class Audience {
-    Person,   ///< at a terminal: a bar that moves while it works
-    Program,  ///< or a file: plain lines
-};
 
 /// `kro-function resync [--dry-run]`: what a tick does, until nothing is left. Progress goes to `err`; `out` gets a table of the tenants that
 /// needed something, what, and what became of it, and a line with the sums. Ends with 0 when nothing is left, and with 1 otherwise.
