@@ -17,38 +17,41 @@ k8s::HttpOptions http_options() {
     return options;
 }
 
-k8s::Result<SharedApi> open(k8s::ClusterAccess const& access) {
-    auto api = TRY(k8s::connect(access, http_options()));
-    return SharedApi{std::move(api)};
-}
+/// Makes clients, each behind what stands before it.
+struct Opener {
+    Wrap wrap;
 
-k8s::Result<SharedApi> connect_control_plane(std::string const& kubeconfig) {
-    k8s::ClusterAccess const access = TRY(k8s::read_kubeconfig(kubeconfig, k8s::KubeconfigTrust::FromSecret));
-    return open(access);
-}
-
-k8s::Result<SharedApi> open_file(std::string const& kubeconfig) {
-    k8s::ClusterAccess const access = TRY(k8s::read_kubeconfig_file(kubeconfig, system_clock()));
-    return open(access);
-}
-
-k8s::Result<SharedApi> open_platform(Settings const& settings) {
-    if (!settings.kubeconfig.empty()) return open_file(settings.kubeconfig);
-    k8s::ClusterAccess const access = TRY(k8s::in_cluster_access(settings.service_host, settings.service_port));
-    return open(access);
-}
+    k8s::Result<SharedApi> operator()(k8s::ClusterAccess const& access) const {
+        auto api = TRY(k8s::connect(access, http_options()));
+        return wrap(SharedApi{std::move(api)});
+    }
+    k8s::Result<SharedApi> control_plane(std::string const& kubeconfig) const {
+        k8s::ClusterAccess const access = TRY(k8s::read_kubeconfig(kubeconfig, k8s::KubeconfigTrust::FromSecret));
+        return (*this)(access);
+    }
+    k8s::Result<SharedApi> file(std::string const& kubeconfig) const {
+        k8s::ClusterAccess const access = TRY(k8s::read_kubeconfig_file(kubeconfig, system_clock()));
+        return (*this)(access);
+    }
+    k8s::Result<SharedApi> platform(Settings const& settings) const {
+        if (!settings.kubeconfig.empty()) return file(settings.kubeconfig);
+        k8s::ClusterAccess const access = TRY(k8s::in_cluster_access(settings.service_host, settings.service_port));
+        return (*this)(access);
+    }
+};
 
 }  // namespace
 
-k8s::Result<std::unique_ptr<Clusters>> open_clusters(Settings const& settings) {
-    SharedApi const platform = TRY(open_platform(settings));
+k8s::Result<std::unique_ptr<Clusters>> open_clusters(Settings const& settings, Wrap const& wrap) {
+    Opener const open{wrap};
+    SharedApi const platform = TRY(open.platform(settings));
     FindOnboarding find;
     switch (settings.onboarding) {
         case Settings::Onboarding::Platform:
             find = [platform](base::Deadline) { return k8s::Result<SharedApi>{platform}; };
             break;
         case Settings::Onboarding::File: {
-            SharedApi const onboarding = TRY(open_file(settings.onboarding_kubeconfig));
+            SharedApi const onboarding = TRY(open.file(settings.onboarding_kubeconfig));
             find = [onboarding](base::Deadline) { return k8s::Result<SharedApi>{onboarding}; };
             break;
         }
@@ -58,7 +61,8 @@ k8s::Result<std::unique_ptr<Clusters>> open_clusters(Settings const& settings) {
             break;
         }
     }
-    return std::make_unique<Clusters>(platform, std::move(find), connect_control_plane);
+    return std::make_unique<Clusters>(platform, std::move(find),
+                                      [open](std::string const& kubeconfig) { return open.control_plane(kubeconfig); });
 }
 
 }  // namespace kro
