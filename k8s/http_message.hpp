@@ -4,6 +4,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace k8s {
 
@@ -14,6 +16,7 @@ struct HttpMessage {
     std::string_view accept;
     std::string_view content_type;  ///< "" where there is no body
     std::string body;
+    std::vector<std::pair<std::string, std::string>> headers;  ///< further ones
     bool large_answer = false;  ///< a list: worth a compressed answer
 };
 

@@ -477,6 +477,7 @@ void HttpTransport::Driver::load(Transfer& transfer) const {
     if (auto const authorization = authorization_of(*transfer.credentials); !authorization.empty()) {
         append(headers, "Authorization: " + authorization);
     }
+    for (auto const& [name, value] : message.headers) append(headers, name + ": " + value);
     append(headers, "Expect:");
     if (!host_header_.empty()) append(headers, host_header_);
     set(easy, CURLOPT_HTTPHEADER, headers);
@@ -484,7 +485,7 @@ void HttpTransport::Driver::load(Transfer& transfer) const {
     transfer.headers = headers;
 
     set(easy, CURLOPT_URL, (url_ + message.target).c_str());
-    if (message.body.empty()) {
+    if (message.method == "GET") {
         set(easy, CURLOPT_HTTPGET, 1L);
         set(easy, CURLOPT_CUSTOMREQUEST, static_cast<char*>(nullptr));
     } else {
