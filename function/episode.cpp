@@ -12,9 +12,9 @@ namespace {
 
 using k8s::Json;
 
-/// What an API server keeps for itself in an object's metadata.
-constexpr std::array<std::string_view, 5> kServerFields{"creationTimestamp", "generation", "managedFields", "resourceVersion",
-                                                        "uid"};
+/// What an API server keeps for itself in an object's metadata, and what names the object.
+constexpr std::array<std::string_view, 7> kNoDifference{"creationTimestamp", "generation", "managedFields", "name", "namespace",
+                                                        "resourceVersion",   "uid"};
 
 /// "spec.values" + "replicas"; a name with other characters than those of an identifier stands in brackets.
 std::string below(std::string const& path, std::string const& name) {
@@ -95,7 +95,8 @@ class Comparison {
         return key ? name : std::to_string(std::stoul(name));
     }
     static bool is_left_out(std::string const& path, std::string const& name) {
-        return path == "metadata" && std::find(kServerFields.begin(), kServerFields.end(), name) != kServerFields.end();
+        if (path.empty()) return name == "apiVersion" || name == "kind";
+        return path == "metadata" && std::find(kNoDifference.begin(), kNoDifference.end(), name) != kNoDifference.end();
     }
     static Json const* at(Parts const& parts, std::string const& name) {
         auto const found_at = parts.find(name);
@@ -146,6 +147,14 @@ Json to_json(Episode::Round const& round) {
     return object;
 }
 
+}  // namespace
+
+std::vector<Difference> differences(Json const& before, Json const& after) {
+    Comparison comparison;
+    comparison.compare("", before.is_null() ? nullptr : &before, after.is_null() ? nullptr : &after);
+    return std::move(comparison.found);
+}
+
 Json to_json(Episode::Part const& part) {
     Json object = {{"outcome", to_json(part.outcome)}};
     put(object, "tenant", part.tenant);
@@ -153,14 +162,6 @@ Json to_json(Episode::Part const& part) {
     if (!part.status.is_null()) object["status"] = part.status;
     if (!part.changes.empty()) object["changes"] = to_json(part.changes);
     return object;
-}
-
-}  // namespace
-
-std::vector<Difference> differences(Json const& before, Json const& after) {
-    Comparison comparison;
-    comparison.compare("", before.is_null() ? nullptr : &before, after.is_null() ? nullptr : &after);
-    return std::move(comparison.found);
 }
 
 Json to_json(Episode const& episode) {

@@ -17,8 +17,8 @@ struct Difference {
     bool operator==(Difference const&) const = default;
 };
 
-/// What differs between two objects (null: none), field by field in the order of their names. What an API server keeps for itself
-/// (managedFields, resourceVersion, uid, generation, creationTimestamp) is left out.
+/// What differs between two states of an object (null: none), field by field in the order of their names. Left out is what names it, and
+/// what an API server keeps for itself (managedFields, resourceVersion, uid, generation, creationTimestamp).
 std::vector<Difference> differences(k8s::Json const& before, k8s::Json const& after);
 
 /// What one event led to, told for a person: what `replay` and `explain` are made of.
@@ -70,7 +70,8 @@ struct Episode {
     std::string recorded = {};  ///< what its recording says otherwise; "" where it came out the same, or nothing was recorded
 };
 
-/// One object per episode: the members as above, names in camelCase; empty ones are left out.
+/// The members as above, names in camelCase; empty ones are left out.
 k8s::Json to_json(Episode const& episode);
+k8s::Json to_json(Episode::Part const& part);
 
 }  // namespace kro

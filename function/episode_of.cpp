@@ -48,35 +48,48 @@ Target target_of(Exchange const& exchange) {
 
 bool is_absence(k8s::Error const& error) { return error.kind == k8s::Error::Kind::NotFound && !error.type_not_served; }
 
-std::string found(Exchange const& exchange) {
-    if (exchange.error) return is_absence(*exchange.error) ? "absent" : exchange.error->message;
+std::string redacted(std::string const& text, Redactor const* redactor) {
+    return redactor != nullptr ? redactor->redacted(text) : text;
+}
+
+Json redacted(Json object, Redactor const* redactor, std::string_view kind = {}) {
+    if (redactor != nullptr) redactor->redact(object, kind);
+    return object;
+}
+
+bool is_assumed(Json const& object) { return k8s::annotation_of(object, kAssumedAnnotation) == "true"; }
+
+std::string found(Exchange const& exchange, Redactor const* redactor) {
+    if (exchange.error) return is_absence(*exchange.error) ? "absent" : redacted(exchange.error->message, redactor);
+    if (exchange.contents && is_assumed(exchange.contents->answer)) return "assumed";
     if (!exchange.contents || exchange.contents->request.verb != Request::Verb::List) return "present";
     std::size_t const count = k8s::items_of(exchange.contents->answer).size();
     return std::to_string(count) + (count == 1 ? " item" : " items");
 }
 
-Episode::Look look_of(Exchange const& exchange) {
+Episode::Look look_of(Exchange const& exchange, Redactor const* redactor) {
     bool const failed = exchange.error && !is_absence(*exchange.error);
-    return {exchange.cluster, exchange.subject, found(exchange), failed};
+    return {exchange.cluster, exchange.subject, found(exchange, redactor), failed};
 }
 
 /// A removal has no differences: all of the object would be one.
-Episode::Change change_of(Exchange const& exchange, Known& known) {
+Episode::Change change_of(Exchange const& exchange, Known const& known, Redactor const* redactor) {
     Episode::Change change{exchange.cluster, exchange.request, exchange.subject, exchange.why, {}, {}};
-    if (exchange.error) change.error = exchange.error->message;
+    if (exchange.error) change.error = redacted(exchange.error->message, redactor);
     if (!exchange.contents || exchange.error || exchange.contents->request.verb == Request::Verb::Delete) return change;
     Target const target = target_of(exchange);
-    change.differences = differences(known.before(target), exchange.contents->answer);
+    change.differences = differences(redacted(known.before(target), redactor, target.resource.kind),
+                                     redacted(exchange.contents->answer, redactor, target.resource.kind));
     return change;
 }
 
-Episode::Round round_of(Round const& round, Known& known) {
+Episode::Round round_of(Round const& round, Known& known, Redactor const* redactor) {
     Episode::Round told;
     for (auto const& exchange : round) {
         if (exchange.write) {
-            told.changes.push_back(change_of(exchange, known));
+            told.changes.push_back(change_of(exchange, known, redactor));
         } else {
-            told.looks.push_back(look_of(exchange));
+            told.looks.push_back(look_of(exchange, redactor));
         }
         if (!exchange.contents || exchange.error) continue;
         if (exchange.contents->request.verb == Request::Verb::Delete) {
@@ -104,8 +117,8 @@ Json const& first_status(Report const& report) {
     return nothing;
 }
 
-Episode::Part part_of(Finding const& finding) {
-    Episode::Part part = kro::part_of(finding.report);
+Episode::Part part_of(Finding const& finding, Redactor const* redactor) {
+    Episode::Part part = kro::part_of(finding.report, redactor);
     part.tenant = to_string(finding.tenant);
     if (finding.done == Finding::Done::Sent) part.outcome.why = "handed on as an event";
     return part;
@@ -122,24 +135,33 @@ std::string_view name_of(events::ObjectEvent::Change change) {
 
 }  // namespace
 
-Episode::Part part_of(Report const& report) {
+Episode::Part part_of(Report const& report, Redactor const* redactor) {
     Episode::Part part;
     if (report.tenant) part.tenant = to_string(*report.tenant);
     part.outcome = report.outcome;
-    part.status = report.status;
+    part.status = redacted(report.status, redactor);
     Known known{report.given};
-    for (auto const& round : report.rounds) part.rounds.push_back(round_of(round, known));
+    for (auto const& round : report.rounds) part.rounds.push_back(round_of(round, known, redactor));
     if (report.keep == Keep::Contents && !report.status.is_null())
         part.changes = differences(first_status(report), report.status);
     return part;
 }
 
-Episode episode_of(Handled const& handled) {
-    events::CloudEvent const& event = handled.event;
+Episode episode_about(events::CloudEvent const& event) {
     Episode episode;
     episode.id = event.id;
     episode.source = event.source;
     episode.type = event.type;
+    auto const meaning = events::meaning_of(event);
+    if (auto const* about = meaning ? std::get_if<events::ObjectEvent>(&*meaning) : nullptr) {
+        episode.change = name_of(about->change);
+        episode.object = about->kind + " " + about->name;
+    }
+    return episode;
+}
+
+Episode episode_of(Handled const& handled, Redactor const* redactor) {
+    Episode episode = episode_about(handled.event);
     episode.time = base::rfc3339_nano(handled.received);
     episode.whom = handled.whom.empty() ? "nobody" : handled.whom;
     episode.routed = handled.routed;
@@ -147,13 +169,8 @@ Episode episode_of(Handled const& handled) {
     episode.answer = answer_for(handled.report.outcome).status;
     episode.requests = handled.report.requests;
     episode.writes = handled.report.writes;
-    auto const meaning = events::meaning_of(event);
-    if (auto const* about = meaning ? std::get_if<events::ObjectEvent>(&*meaning) : nullptr) {
-        episode.change = name_of(about->change);
-        episode.object = about->kind + " " + about->name;
-    }
-    if (handled.report.tenant || !handled.report.rounds.empty()) episode.parts.push_back(part_of(handled.report));
-    for (auto const& finding : handled.findings) episode.parts.push_back(part_of(finding));
+    if (handled.report.tenant || !handled.report.rounds.empty()) episode.parts.push_back(part_of(handled.report, redactor));
+    for (auto const& finding : handled.findings) episode.parts.push_back(part_of(finding, redactor));
     return episode;
 }
 

@@ -1,5 +1,7 @@
+#include "function/explain_command.hpp"
 #include "function/log.hpp"
 #include "function/record_command.hpp"
+#include "function/replay_command.hpp"
 #include "function/resync_command.hpp"
 #include "function/serve.hpp"
 #include "function/settings.hpp"
@@ -24,6 +26,8 @@ int main(int argc, char** argv) {
     switch (settings->command) {
         case kro::Command::Version: std::cout << "kro-function " << kro::kProgramVersion << std::endl; return 0;
         case kro::Command::Record: return kro::record_command(*settings, kro::make_logger(settings->verbosity));
+        case kro::Command::Replay: return kro::replay_command(*settings);
+        case kro::Command::Explain: return kro::explain_command(*settings);
         case kro::Command::Resync: return kro::resync_command(*settings);
         case kro::Command::Serve: return kro::serve(*settings, kro::make_logger(settings->verbosity));
     }

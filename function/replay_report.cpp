@@ -41,6 +41,7 @@ Json to_json(ReplaySummary const& summary) {
                    {"unreadable", summary.unreadable}, {"complete", summary.complete}, {"outcomes", Json::object()}};
     for (auto const& [kind, count] : summary.outcomes) object["outcomes"][std::string{name_of(kind)}] = count;
     for (auto const& tenant : summary.tenants) object["tenants"].push_back(to_json(tenant));
+    put(object, "notes", summary.notes);
     for (auto const& entry : summary.unreadable_entries) object["unreadableEntries"].push_back(to_json(entry));
     return object;
 }

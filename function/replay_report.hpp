@@ -42,6 +42,7 @@ struct ReplaySummary {
     std::size_t unreadable = 0;                     ///< all of them; ...
     std::vector<Unreadable> unreadable_entries;     ///< ... and the first ones by name
     bool complete = true;                           ///< false where it was ended before the archives were
+    std::vector<std::string> notes;                 ///< what was found out on the way, one sentence each
 };
 
 /// The members as above, names in camelCase; empty ones are left out. Outcomes are named as name_of() names them.

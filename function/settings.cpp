@@ -27,6 +27,8 @@ Examples:
   PORT=9000 kro-function                             as Knative starts it
   kro-function resync --dry-run --kubeconfig platform.yaml --onboarding platform
   kro-function record events.jsonl                   keep the events that others are to answer
+  kro-function replay events.jsonl                   show step by step what they lead to, offline
+  kro-function explain project-a--ws-dev/acme --kubeconfig platform.yaml --onboarding platform
 )";
 
 std::string lower_case(std::string text) {
@@ -237,6 +239,7 @@ base::Result<Settings, Exit> read_settings(std::vector<std::string> arguments, E
     CLI::App* record = app.add_subcommand("record", "Keep CloudEvents that come over HTTP in an archive, and do nothing else");
     std::string record_path;
     record->add_option("PATH", record_path, "The archive's file; else --record");
+    ReplayCommands const replays{app};
     CLI::App* version = app.add_subcommand("version", "Print the version and stop");
 
     Flags flags{app, environment};
@@ -284,6 +287,18 @@ base::Result<Settings, Exit> read_settings(std::vector<std::string> arguments, E
     Settings settings = TRY(understand(written, flags, environment));
     if (resync->parsed()) settings.command = Command::Resync;
     if (record->parsed()) settings.command = Command::Record;
+    if (replays.asks_for_replay()) {
+        auto replay = replays.replay();
+        if (!replay) return usage(replay.error());
+        settings.command = Command::Replay;
+        settings.replay = *std::move(replay);
+    }
+    if (replays.asks_for_explanation()) {
+        auto explanation = replays.explanation();
+        if (!explanation) return usage(explanation.error());
+        settings.command = Command::Explain;
+        settings.explain = *std::move(explanation);
+    }
     if (version->parsed()) settings.command = Command::Version;
     return settings;
 }

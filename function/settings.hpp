@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "function/log.hpp"
+#include "function/replay_settings.hpp"
 #include "function/sink.hpp"
 
 #include <chrono>
@@ -14,7 +15,7 @@
 namespace kro {
 
 /// What the program is to do.
-enum class Command { Serve, Record, Resync, Version };
+enum class Command { Serve, Record, Replay, Explain, Resync, Version };
 
 /// Where answered events are written.
 struct RecordSettings {
@@ -51,6 +52,8 @@ struct Settings {
     SinkAddress sink;                                 ///< as a SinkBinding says; no url: none is bound
     std::size_t fan_out_above = 100;
     RecordSettings record;
+    ReplaySettings replay;
+    ExplainSettings explain;
     bool dry_run = false;   ///< resync says what it would do, and does nothing
     bool embedded = false;  ///< a control plane in memory in the place of every cluster
 };

@@ -33,6 +33,8 @@ inline constexpr std::string_view kOperationAnnotation = "openmcp.cloud/operatio
 inline constexpr std::string_view kAbandonAnnotation = "kro.services.openmcp.cloud/abandon";
 inline constexpr std::string_view kTenantAnnotation = "kro.services.openmcp.cloud/tenant";
 inline constexpr std::string_view kLeftoversAnnotation = "kro.services.openmcp.cloud/removes-pull-secrets";
+/// In a replay, on objects that nobody has shown and that are taken to be there, since another one names them.
+inline constexpr std::string_view kAssumedAnnotation = "kro.services.openmcp.cloud/assumed";
 inline constexpr std::string_view kManagedByLabel = "openmcp.cloud/managed-by";
 inline constexpr std::string_view kManagedPurposeLabel = "openmcp.cloud/managed-purpose";
 inline constexpr std::string_view kOnboardingNameLabel = "openmcp.cloud/onboarding-name";

@@ -50,10 +50,16 @@ std::string looked_at(std::vector<Episode::Look> const& looks) {
     return text;
 }
 
+/// Told along with how the tenant's status is at the end.
+bool is_about_status(Episode::Change const& change) {
+    return change.subject.starts_with("Kro ") && change.request.find("/status ") != std::string::npos;
+}
+
 std::string told(Episode::Change const& change) {
     std::string text =
         line(first_word(change.request) + " " + change.subject + " on the " + std::string{name_of(change.cluster)} + ": " +
              change.why + (change.error.empty() ? "" : " (! " + change.error + ")"));
+    if (is_about_status(change)) return text;
     for (auto const& difference : change.differences) text += line(told(difference));
     return text;
 }

@@ -33,8 +33,9 @@ TEST(Differences, AreTheOtherWayRoundForWhatIsGone) {
     EXPECT_EQ(differences(json(R"({"data":{"key":"value"}})"), nullptr), (Differences{{"data.key", "\"value\"", ""}}));
 }
 
-TEST(Differences, LeaveOutWhatAnApiServerKeepsForItself) {
+TEST(Differences, LeaveOutWhatNamesAnObjectAndWhatAnApiServerKeepsForItself) {
     Json const object = support::stored(support::kro_named("acme"));
+    EXPECT_EQ(differences(nullptr, object), (Differences{{"spec.version", "", "\"0.9.1\""}}));
     Json later = object;
     later["metadata"]["resourceVersion"] = "101";
     later["metadata"]["generation"] = 2;

@@ -1,0 +1,127 @@
+#include "function/replay_feed.hpp"
+
+#include "function/recording.hpp"
+#include "function/replay.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <random>
+
+namespace kro {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// The same on every machine, which the distributions of the standard library are not.
+std::size_t below(std::size_t limit, std::mt19937_64& chance) { return static_cast<std::size_t>(chance() % limit); }
+
+void shuffle(std::vector<events::StoredEvent>& events, std::mt19937_64& chance) {
+    for (std::size_t left = events.size(); left > 1; --left) std::swap(events[left - 1], events[below(left, chance)]);
+}
+
+/// One of every `of` is left out, which one being chance's choice.
+void drop(std::vector<events::StoredEvent>& events, std::size_t of, std::mt19937_64& chance) {
+    std::vector<events::StoredEvent> kept;
+    for (std::size_t begin = 0; begin < events.size(); begin += of) {
+        std::size_t const dropped = begin + below(of, chance);
+        for (std::size_t i = begin; i < std::min(begin + of, events.size()); ++i) {
+            if (i != dropped) kept.push_back(std::move(events[i]));
+        }
+    }
+    events = std::move(kept);
+}
+
+}  // namespace
+
+ReplayFeed::ReplayFeed(ReplaySettings const& settings, ReplayIo const& io, ReplayTally& tally)
+    : settings_(settings),
+      io_(io),
+      tally_(tally),
+      reader_(settings.archives, io.standard_input),
+      progress_(io.err, io.audience),
+      begun_(steady_clock::now()) {}
+
+void ReplayFeed::show(std::uintmax_t done, std::uintmax_t total) {
+    if (steady_clock::now() - begun_ < io_.progress_after || !progress_.is_due(done, total)) return;
+    std::string const events = std::to_string(tally_.events()) + " events";
+    std::string const part = total == 0 ? "" : ", " + std::to_string(done * 100 / total) + " %";
+    progress_.show(done, total, events, events + " replayed" + part);
+}
+
+/// None at the end.
+std::optional<events::StoredEvent> ReplayFeed::next() {
+    while (!ended_) {
+        if (io_.interrupted()) {
+            complete_ = false;
+            return std::nullopt;
+        }
+        auto entry = reader_.next();
+        if (!entry) return std::nullopt;
+        if (auto const* unreadable = std::get_if<events::Unreadable>(&*entry)) {
+            io_.err << events::to_string(unreadable->place) << ": " << unreadable->reason << std::endl;
+            tally_.add(*unreadable);
+            continue;
+        }
+        auto& stored = std::get<events::StoredEvent>(*entry);
+        auto const time = time_of(stored);
+        if (settings_.until_time && time && *time > *settings_.until_time) {
+            ended_ = true;
+            return std::nullopt;
+        }
+        ended_ = !settings_.until.empty() && stored.event.id == settings_.until;
+        return std::move(stored);
+    }
+    return std::nullopt;
+}
+
+void ReplayFeed::keep_pace(events::StoredEvent const& stored) {
+    auto const time = time_of(stored);
+    if (!time) return;
+    if (settings_.speed > 0 && latest_ && *time > *latest_) {
+        auto const gap = std::chrono::duration<double>(*time - *latest_) / settings_.speed;
+        io_.wait(std::chrono::duration_cast<std::chrono::nanoseconds>(gap));
+    }
+    latest_ = std::max(latest_.value_or(*time), *time);
+}
+
+void ReplayFeed::hand_on(events::StoredEvent stored, Take const& take) {
+    if (settings_.duplicate && stored.event.type != kObservedType) take(stored);
+    take(std::move(stored));
+}
+
+void ReplayFeed::stream(Take const& take) {
+    while (auto stored = next()) {
+        keep_pace(*stored);
+        hand_on(*std::move(stored), take);
+        auto const [done, total] = reader_.progress();
+        show(done, total);
+    }
+}
+
+std::vector<events::StoredEvent> ReplayFeed::read_all() {
+    std::vector<events::StoredEvent> all;
+    while (auto stored = next()) all.push_back(*std::move(stored));
+    return all;
+}
+
+void ReplayFeed::hand_on(std::vector<events::StoredEvent> events, Take const& take) {
+    std::erase_if(events, [](events::StoredEvent const& stored) { return stored.event.type == kObservedType; });
+    if (settings_.duplicate) {
+        std::vector<events::StoredEvent> twice;
+        for (auto& stored : events) twice.insert(twice.end(), {stored, stored});
+        events = std::move(twice);
+    }
+    std::mt19937_64 chance{settings_.shuffle.value_or(0)};
+    if (settings_.shuffle) shuffle(events, chance);
+    if (settings_.drop > 0) drop(events, settings_.drop, chance);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        if (io_.interrupted()) {
+            complete_ = false;
+            return;
+        }
+        take(std::move(events[i]));
+        show(i + 1, events.size());
+    }
+}
+
+}  // namespace kro

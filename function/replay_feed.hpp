@@ -1,0 +1,55 @@
+#pragma once
+
+#include "events/archive.hpp"
+#include "function/replay_command.hpp"
+#include "function/replay_tally.hpp"
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kro {
+
+/// The events of archives as they are to be replayed: up to where, when, in which order, and which of them how often. What can't be read
+/// is named, counted and passed over.
+class ReplayFeed {
+  public:
+    using Take = std::function<void(events::StoredEvent)>;
+
+    ReplayFeed(ReplaySettings const& settings, ReplayIo const& io, ReplayTally& tally);
+
+    /// Whether their order, or which of them there are, is left to chance: then all of them must be known before.
+    bool leaves_to_chance() const { return settings_.shuffle.has_value() || settings_.drop > 0; }
+
+    /// Hands them on as they come.
+    void stream(Take const& take);
+    /// All of them as they are in the archives.
+    std::vector<events::StoredEvent> read_all();
+    /// Hands those on that chance leaves, in the order that it gives them. Without what recordings have beside events.
+    void hand_on(std::vector<events::StoredEvent> events, Take const& take);
+
+    /// Whether the end was reached; false where it was interrupted.
+    bool is_complete() const { return complete_; }
+    /// Whether `--until` names an event that did not come.
+    bool has_missed_its_end() const { return !settings_.until.empty() && !ended_ && complete_; }
+
+  private:
+    std::optional<events::StoredEvent> next();
+    void keep_pace(events::StoredEvent const& stored);
+    void hand_on(events::StoredEvent stored, Take const& take);
+    void show(std::uintmax_t done, std::uintmax_t total);
+
+    ReplaySettings const& settings_;
+    ReplayIo const& io_;
+    ReplayTally& tally_;
+    events::ArchiveReader reader_;
+    Progress progress_;
+    std::chrono::steady_clock::time_point begun_;
+    std::optional<base::Time> latest_;
+    bool ended_ = false;  ///< by --until
+    bool complete_ = true;
+};
+
+}  // namespace kro

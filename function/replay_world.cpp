@@ -1,0 +1,249 @@
+#include "function/replay_world.hpp"
+
+#include "base/base64.hpp"
+#include "function/kinds.hpp"
+#include "function/provider_config.hpp"
+#include "function/stand_in.hpp"
+
+#include <functional>
+
+namespace kro {
+namespace {
+
+using base::member;
+using base::text_of;
+using k8s::Json;
+using Verb = k8s::Request::Verb;
+
+constexpr k8s::MemoryOptions kOptions{.kept_requests = 0, .keep_changes = false, .show_managed_fields = false};
+
+Json namespace_named(std::string const& name) {
+    return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}};
+}
+
+Json assumed_secret(k8s::ObjectKey const& key, std::string_view type, std::string const& data_key, std::string const& text) {
+    return {{"apiVersion", "v1"},
+            {"kind", "Secret"},
+            {"metadata",
+             {{"name", key.name}, {"namespace", key.namespace_}, {"annotations", {{std::string{kAssumedAnnotation}, "true"}}}}},
+            {"type", type},
+            {"data", {{data_key, base::encode_base64(text)}}}};
+}
+
+Json assumed_bundle(k8s::ObjectKey const& key, std::string const& data_key) {
+    return {{"apiVersion", "v1"},
+            {"kind", "ConfigMap"},
+            {"metadata",
+             {{"name", key.name}, {"namespace", key.namespace_}, {"annotations", {{std::string{kAssumedAnnotation}, "true"}}}}},
+            {"data", {{data_key, "-----BEGIN CERTIFICATE-----\nassumed\n-----END CERTIFICATE-----\n"}}}};
+}
+
+bool is_read(Verb verb) { return verb == Verb::Get || verb == Verb::List || verb == Verb::Discover; }
+
+bool is_absence(RecordedExchange const& exchange) {
+    return exchange.error && exchange.error->kind == k8s::Error::Kind::NotFound && !exchange.error->type_not_served;
+}
+
+}  // namespace
+
+ReplayWorld::ReplayWorld(base::Clock clock, Provider provider)
+    : clock_(std::move(clock)),
+      provider_(std::move(provider)),
+      onboarding_(open()),
+      platform_(open()),
+      clusters_(
+          platform_, [this](base::Deadline) { return k8s::Result<SharedApi>{onboarding_}; },
+          [this](std::string const& kubeconfig) { return connect(kubeconfig); }, Clusters::Sending::InTurn) {
+    serve_onboarding_kinds(onboarding());
+    serve_platform_kinds(platform());
+    platform().put(k8s::kNamespaces, namespace_named(provider_.namespace_));
+}
+
+ReplayWorld::SharedReplayed ReplayWorld::open() {
+    return std::make_shared<ReplayedApi>(std::make_shared<k8s::MemoryApi>(clock_, kOptions), run_);
+}
+
+ReplayWorld::SharedReplayed ReplayWorld::control_plane_in(std::string const& tenant_namespace) {
+    std::lock_guard const lock{mutex_};
+    auto& api = control_planes_[tenant_namespace];
+    if (!api) {
+        api = open();
+        api->memory().serve(kResourceGraphDefinitions);
+    }
+    return api;
+}
+
+k8s::Result<SharedApi> ReplayWorld::connect(std::string const& kubeconfig) {
+    std::string tenant_namespace;
+    {
+        std::lock_guard const lock{mutex_};
+        tenant_namespace = kubeconfigs_[std::hash<std::string>{}(kubeconfig)];
+    }
+    return SharedApi{control_plane_in(tenant_namespace)};
+}
+
+std::optional<std::string> ReplayWorld::put(Placed const& place, Json object) {
+    if (place.resource == kKros) {
+        told_.insert({k8s::namespace_of(object), k8s::name_of(object)});
+        return onboarding_->take(place.resource, std::move(object));
+    }
+    if (place.resource == kAccessRequests) assume_kubeconfig(object);
+    if (place.resource == kProviderConfigs) assume_sources(object);
+    if (place.resource == k8s::kSecrets) {
+        if (auto const text = kubeconfig_text(object)) {
+            std::lock_guard const lock{mutex_};
+            kubeconfigs_[std::hash<std::string>{}(*text)] = k8s::namespace_of(object);
+        }
+    }
+    return platform_->take(place.resource, std::move(object));
+}
+
+void ReplayWorld::lose(Placed const& place, k8s::ObjectKey const& key, std::string const& resource_version) {
+    if (place.resource == kKros) {
+        told_.insert({key.namespace_, key.name});
+        return onboarding_->lose(place.resource, key, resource_version);
+    }
+    gone_.insert(k8s::path_of(place.resource, key));
+    platform_->lose(place.resource, key, resource_version);
+}
+
+bool ReplayWorld::take(Json object) {
+    auto const place = placed(text_of(member(object, "apiVersion")), text_of(member(object, "kind")));
+    if (!place || place->cluster == Cluster::ControlPlane || k8s::name_of(object).empty()) return false;
+    put(*place, std::move(object));
+    return true;
+}
+
+void ReplayWorld::take(events::CloudEvent& event, events::ObjectEvent about) {
+    auto const place = placed(about.api_version, about.kind);
+    if (!place || place->cluster == Cluster::ControlPlane) return;
+    if (about.change == events::ObjectEvent::Change::Deleted) {
+        return lose(*place, {about.namespace_, about.name}, k8s::resource_version_of(about.object));
+    }
+    if (about.object.is_null()) return;
+    if (auto const own = put(*place, std::move(about.object))) {
+        std::get<events::Json>(event.data)["metadata"]["resourceVersion"] = *own;
+    }
+}
+
+ReplayWorld::SharedReplayed ReplayWorld::api_of(RecordedPart const& part, Cluster cluster) {
+    switch (cluster) {
+        case Cluster::Onboarding: return onboarding_;
+        case Cluster::Platform: return platform_;
+        case Cluster::ControlPlane: return part.tenant ? control_plane_in(tenant_namespace(*part.tenant)) : nullptr;
+    }
+    std::abort();
+}
+
+void ReplayWorld::take(std::vector<RecordedPart> const& parts) {
+    for (auto const& part : parts) {
+        for (auto const& entry : part.entries) take(part, entry);
+    }
+}
+
+void ReplayWorld::take(RecordedPart const& part, RecordedPart::Entry const& entry) {
+    RecordedExchange const& exchange = entry.exchange;
+    auto const api = api_of(part, entry.cluster);
+    if (!api || exchange.verb == Verb::Discover || (exchange.error && !is_absence(exchange))) return;
+    if (exchange.verb == Verb::List) return take_list(*api, exchange);
+    bool const removed = is_absence(exchange) || text_of(member(exchange.object, "kind")) == "Status";
+    if (entry.cluster != Cluster::ControlPlane) {
+        Placed const place{entry.cluster, exchange.resource};
+        if (removed) return lose(place, exchange.key, {});
+        // Metadata alone says that it is there.
+        if (exchange.partial && find(entry.cluster, exchange.resource, exchange.key)) return;
+        put(place, exchange.object);
+    } else if (removed) {
+        api->lose(exchange.resource, exchange.key, {});
+    } else {
+        api->take(exchange.resource, exchange.object);
+    }
+}
+
+/// A list in one namespace, or of a control plane, says what there is; one of a whole cluster has its items taken out.
+void ReplayWorld::take_list(ReplayedApi& api, RecordedExchange const& exchange) {
+    Json const& items = k8s::items_of(exchange.object);
+    std::set<k8s::ObjectKey> listed;
+    for (auto const& item : items) {
+        listed.insert(k8s::key_of(item));
+        bool const known = api.memory().find(exchange.resource, k8s::key_of(item)).has_value();
+        if (!exchange.partial || !known) api.take(exchange.resource, item);
+    }
+    if (exchange.resource != k8s::kSecrets || exchange.key.namespace_.empty()) return;
+    auto const here = k8s::send_one(api.memory(), read_of({Cluster::Platform, exchange.resource, exchange.key}), {});
+    if (!here) return;
+    for (auto const& item : k8s::items_of(*here)) {
+        if (!listed.contains(k8s::key_of(item))) api.lose(exchange.resource, k8s::key_of(item), {});
+    }
+}
+
+void ReplayWorld::expect(std::vector<RecordedPart> const& parts) {
+    std::set<std::string> touched;
+    for (auto const& part : parts) {
+        for (auto const& entry : part.entries) {
+            RecordedExchange const& exchange = entry.exchange;
+            auto const api = api_of(part, entry.cluster);
+            if (!api) continue;
+            std::string const owner = entry.cluster == Cluster::ControlPlane ? to_string(*part.tenant) : "";
+            bool const first = touched.insert(owner + k8s::path_of(exchange.resource, exchange.key)).second;
+            if (first && is_read(exchange.verb)) take(part, entry);
+            if (!entry.listed) api->expect(exchange);
+        }
+    }
+}
+
+ReplayedApi::Strayed ReplayWorld::conclude() {
+    ReplayedApi::Strayed all;
+    if (!run_->is_recorded) return all;
+    std::vector<SharedReplayed> apis{onboarding_, platform_};
+    for (auto const& [tenant_namespace, api] : control_planes_) apis.push_back(api);
+    for (auto const& api : apis) {
+        auto const strayed = api->conclude();
+        all.missing.insert(all.missing.end(), strayed.missing.begin(), strayed.missing.end());
+        all.added.insert(all.added.end(), strayed.added.begin(), strayed.added.end());
+    }
+    run_->is_recorded = false;
+    run_->has_strayed = false;
+    return all;
+}
+
+std::optional<Json> ReplayWorld::find(Cluster cluster, k8s::Resource const& resource, k8s::ObjectKey const& key) {
+    return (cluster == Cluster::Onboarding ? onboarding() : platform()).find(resource, key);
+}
+
+void ReplayWorld::assume_kubeconfig(Json const& access_request) {
+    std::string const name = text_of(member(access_request, "status", "secretRef", "name"));
+    if (name.empty()) return;
+    k8s::ObjectKey const key{k8s::namespace_of(access_request), name};
+    // The server's name tells tenants apart.
+    std::string const text =
+        "apiVersion: v1\nkind: Config\ncurrent-context: mcp\n"
+        "clusters:\n- name: mcp\n  cluster: {server: \"https://" +
+        key.namespace_ +
+        ".invalid\"}\n"
+        "contexts:\n- name: mcp\n  context: {cluster: mcp, user: kro}\n"
+        "users:\n- name: kro\n  user: {token: assumed}\n";
+    assume(k8s::kSecrets, assumed_secret(key, "Opaque", "kubeconfig", text));
+}
+
+void ReplayWorld::assume_sources(Json const& provider_config) {
+    if (k8s::name_of(provider_config) != provider_.name) return;
+    auto const config = read_provider_config(provider_config);
+    if (!config) return;
+    for (auto const& name : pull_secrets_of(*config)) {
+        assume(k8s::kSecrets, assumed_secret({provider_.namespace_, name}, "kubernetes.io/dockerconfigjson", ".dockerconfigjson",
+                                             R"({"auths":{}})"));
+    }
+    if (config->ca_bundle)
+        assume(k8s::kConfigMaps, assumed_bundle({provider_.namespace_, config->ca_bundle->name}, config->ca_bundle->key));
+}
+
+void ReplayWorld::assume(k8s::Resource const& resource, Json object) {
+    k8s::ObjectKey const key = k8s::key_of(object);
+    std::string const path = k8s::path_of(resource, key);
+    if (gone_.contains(path) || platform().find(resource, key)) return;
+    assumed_.insert(std::string{resource.kind} + " " + k8s::to_string(key));
+    put({Cluster::Platform, resource}, std::move(object));
+}
+
+}  // namespace kro
