@@ -1,7 +1,7 @@
 #include "function/http_service.hpp"
 
-#include "base/json.hpp"
 #include "base/gzip.hpp"
+#include "base/json.hpp"
 
 #include <httplib.h>
 

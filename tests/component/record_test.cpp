@@ -149,7 +149,10 @@ TEST(RecordCommand, KeepsEveryEventWithoutItsSecrets) {
     support::Folder const folder;
     Running program{kro::record_command, settings_for(folder / "events.jsonl")};
     RawClient client{program.port()};
-    EXPECT_EQ(client.ask(on_the_wire(secret_event())).status, 204);
+    auto with_token = secret_event();
+    with_token.headers.emplace_back("Authorization", "Bearer " + kCanary);
+    with_token.headers.emplace_back("Ce-Authtoken", kCanary);
+    EXPECT_EQ(client.ask(on_the_wire(with_token)).status, 204);
     EXPECT_EQ(client.ask(on_the_wire(sample("kro-add.http"))).status, 204);
     auto const two = events::parse_http(sample("kro-update.http")).value().at(0);
     EXPECT_EQ(client.ask(on_the_wire(events::to_batch({two, two}))).status, 204);
@@ -317,6 +320,7 @@ TEST(Recorder, ShowsNoSecretOfATenantsWholeLife) {
     EXPECT_GT(events.size(), 20U);
     EXPECT_FALSE(shows_canary(text_of_file(recorded.archive())));
     EXPECT_FALSE(shows_canary(recorded.log()));
+    for (auto const& line : simulation.pod->lines()) EXPECT_FALSE(shows_canary(line)) << line;
     auto const all = exchanges(events);
     auto const is_secret_copy = [](Json const& one) {
         return text_of(member(one, "verb")) == "apply" && text_of(member(one, "resource", "kind")) == "Secret";
