@@ -32,5 +32,13 @@ kinds_of_interest() {
         grep --extended-regexp '(openmcp\.cloud|fluxcd\.io|knative\.dev|kro\.run)$' | paste --serial --delimiters=,
 }
 
-# The events that the function was sent, and what came of them, where it records them.
-replay_of_the_function() { :; }
+# The events that came to the Broker, without what is secret in them, and what they lead to by the program of this checkout.
+replay_of_the_function() {
+    local folder=$1/events files program=$project/build/ci/kro-function
+    docker exec "$(cluster_name platform)-control-plane" tar --create --directory="$archive" . 2>/dev/null >"$1/events.tar" || return 0
+    mkdir -p "$folder"
+    tar --extract --file="$1/events.tar" --directory="$folder" --wildcards '*.jsonl*' && rm "$1/events.tar"
+    files=("$folder"/*.jsonl*)
+    [[ -s ${files[0]} ]] || return 0
+    "$program" replay --output=html "${files[@]}" >"$1/replay.html" 2>"$1/replay.log" || true
+}

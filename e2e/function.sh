@@ -48,6 +48,29 @@ switch_to() {
     if has_worker; then kubectl uncordon "$(worker)" >/dev/null; fi
 }
 
+# The volume of the recorder, in the overlay `record`, which is `broker` with one beside it.
+archive=/var/local/kro-function-archive
+make_archive() {
+    docker exec "$(cluster_name platform)-control-plane" mkdir --mode=777 "$archive"
+    kubectl apply --filename=- <<END
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: kro-function-archive}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  persistentVolumeReclaimPolicy: Retain
+  storageClassName: standard
+  claimRef: {namespace: $namespace, name: kro-function-archive}
+  hostPath: {path: $archive, type: Directory}
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+        - matchExpressions:
+            - {key: node-role.kubernetes.io/control-plane, operator: Exists}
+END
+}
+
 delivery_is_ready() {
     kubectl get services.serving.knative.dev,pingsources,apiserversources,containersources,brokers,triggers --namespace="$namespace" \
         --output=json | jq --exit-status '.items | length > 0 and all(.metadata.generation == .status.observedGeneration
@@ -158,11 +181,16 @@ send() {
     curl --silent --show-error --noproxy '*' --output /dev/null --write-out '%{http_code} %{time_total}\n' --max-time 120 \
         --header "Host: kro-function.$namespace.svc.cluster.local" --header 'Ce-Specversion: 1.0' --header "Ce-Id: $id" \
         --header "Ce-Type: $type" --header 'Ce-Source: e2e' --header 'Content-Type: application/json' "${headers[@]}" \
-        --data '{}' "http://127.0.0.1:$way_in/"
+        --data '{}' "http://$way_in/"
 }
-way_in=18080
 
-open_way_in() { forward "${ingress_service%/*}" "service/${ingress_service#*/}" "$way_in:80"; }
+# The networking layer's Service on a port of every node; a forwarding by kubectl loses connections when there are many.
+open_way_in() {
+    local port service=("${ingress_service#*/}" --namespace="${ingress_service%/*}")
+    kubectl patch service "${service[@]}" --type=merge --patch='{"spec": {"type": "NodePort"}}' >/dev/null
+    port=$(kubectl get service "${service[@]}" --output=jsonpath='{.spec.ports[?(@.port==80)].nodePort}')
+    way_in=$(node_address "$(cluster_name platform)-control-plane"):$port
+}
 
 # --- waiting ---
 
@@ -178,6 +206,9 @@ eventually() {
         sleep 0.3
     done
 }
+
+# What must fail, in a place where the next command would otherwise follow.
+not() { ! "$@"; }
 
 now() { printf '%s\n' "${EPOCHREALTIME/,/.}"; }
 since() { awk -v from="$1" -v to="$(now)" 'BEGIN { printf "%.2f\n", to - from }'; }

@@ -112,7 +112,7 @@ zero_is_reached_between_two_ticks_and_a_tick_wakes_it() {
     eventually 58 "zero pods" is_at_zero
     measured "a tick answered -> zero pods (window 15 s, grace 30 s)" "$(since "$idle") s"
     # No other tick has come meanwhile, so this zero is one between two of them.
-    ! more_ticks_than "$ticks"
+    not more_ticks_than "$ticks"
     eventually 75 "the next tick" more_ticks_than "$ticks"
 }
 more_ticks_than() { [[ $(count_of '.type == "dev.knative.sources.ping"') -gt $1 ]]; }
@@ -122,7 +122,8 @@ more_ticks_than() { [[ $(count_of '.type == "dev.knative.sources.ping"') -gt $1 
 a_kro_created_at_zero_becomes_ready_on_another_cluster_through_a_broker() {
     local start tenant
     remove project-a--ws-dev
-    switch_to broker
+    make_archive
+    switch_to record
     without_ticks
     new_tenant
     eventually 90 "zero pods" is_at_zero
@@ -134,7 +135,11 @@ a_kro_created_at_zero_becomes_ready_on_another_cluster_through_a_broker() {
     [[ -z $(dead_letters) ]]
     printf '%s\n' "$tenant" >"$work/tenant"
 }
-dead_letters() { kubectl logs deployment/kro-function-dead-letter --namespace="$namespace" | grep knativeerrorcode || true; }
+# Of the function's; the recorder's Trigger gives up soon.
+dead_letters() {
+    kubectl logs deployment/kro-function-dead-letter --namespace="$namespace" |
+        grep knativeerrordest | grep --invert-match kro-function-recorder || true
+}
 
 a_newer_version_is_installed_and_runs() {
     local tenant
@@ -177,7 +182,11 @@ changes=30
 # stream_through COMMAND...: as many tenants as there are changes get theirs one after the other, while COMMAND runs. No tick, no
 # second change: an event that is lost is a tenant that stays behind.
 stream_through() {
-    local tenants=() tenant stream start
+    local tenants tenant stream start
+    # Of a journey that has failed; they would be counted.
+    mapfile -t tenants < <(kubectl get kro --all-namespaces --output=jsonpath='{range .items[*]}{.metadata.namespace}{"\n"}{end}')
+    remove "${tenants[@]}"
+    tenants=()
     hold_flux
     for ((i = 0; i < changes; i++)); do
         new_tenant
@@ -217,7 +226,7 @@ all_have_releases() { [[ $(kubectl get helmreleases --all-namespaces --output=na
 a_rolling_update_under_a_stream_of_changes_loses_none() { stream_through upgrade_the_function; }
 
 upgrade_the_function() {
-    apply_overlay broker 0.1.1
+    apply_overlay record 0.1.1
     eventually 90 "the new version serves" serves 0.1.1
 }
 serves() {
@@ -260,7 +269,7 @@ two_pods_work_under_load_and_change_nothing() {
     wait "$load"
     measured "events answered under load; pods at most" "$(grep --count '^2' "$work/load"); $most"
     [[ $most -ge 2 ]]
-    ! grep --invert-match '^2' "$work/load"
+    not grep --invert-match '^2' "$work/load"
     diff <(printf '%s\n' "$before") <(what_was_made)
     remove "$tenant"
 }
@@ -274,11 +283,12 @@ what_was_made() {
 post_many() {
     local i
     for ((i = 0; i < $1; i++)); do
-        printf 'url = "http://127.0.0.1:%s/"\noutput = /dev/null\nheader = "Ce-Id: load-%s"\n' "$way_in" "$i"
+        [[ $i -eq 0 ]] || printf 'next\n'
+        printf 'silent\nnoproxy = "*"\nurl = "http://%s/"\noutput = /dev/null\nwrite-out = "%%{http_code}\\n"\n' "$way_in"
+        printf 'data = "{}"\nheader = "Ce-Id: load-%s"\nheader = "Ce-Namespace: %s"\n' "$i" "$2"
         printf 'header = "%s"\n' "Host: kro-function.$namespace.svc.cluster.local" 'Ce-Specversion: 1.0' 'Ce-Source: e2e' \
             'Ce-Type: dev.knative.apiserver.resource.update' 'Ce-Kind: Kro' 'Ce-Apiversion: kro.services.openmcp.cloud/v1alpha1' \
-            'Ce-Name: acme' "Ce-Namespace: $2" 'Content-Type: application/json'
-        printf 'data = "{}"\nwrite-out = "%%{http_code}\\n"\nnoproxy = "*"\nnext\n'
+            'Ce-Name: acme' 'Content-Type: application/json'
     done | curl --silent --parallel --parallel-max 40 --config -
 }
 

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034  # much of it is for those that source this
 # shellcheck disable=SC2154  # the script that sources this sets project
 # What scripts/e2e and e2e/run share. To be sourced after scripts/lib.sh.
 e2e=$project/e2e

@@ -39,5 +39,5 @@ prepare_commands() {
 
 build_platform() {
     cmake --preset ci -S "$project" >"$work/logs/build.log"
-    flock "$project/build/ci.lock" cmake --build "$project/build/ci" --target stack-openmcp >>"$work/logs/build.log"
+    flock "$project/build/ci.lock" cmake --build "$project/build/ci" --target stack-openmcp kro-function >>"$work/logs/build.log"
 }

@@ -36,7 +36,7 @@ prepare_commands() {
     tar --extract --file="$work/helm.tar.gz" --directory="$bin" --strip-components=1 "linux-$architecture/helm"
     chmod +x "$bin"/{kind,kubectl,helm}
     cmake --preset ci -S "$project" >"$work/logs/build.log"
-    [[ $build == false ]] || cmake --build "$project/build/ci" --target stack-openmcp >>"$work/logs/build.log"
+    [[ $build == false ]] || cmake --build "$project/build/ci" --target stack-openmcp kro-function >>"$work/logs/build.log"
 }
 
 prepare_manifests() {

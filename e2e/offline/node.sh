@@ -1,4 +1,6 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2016  # what looks like a variable in single quotes is apt's, or another shell's
+# shellcheck disable=SC2034  # e2e/run reads the versions
 # shellcheck disable=SC2154  # scripts/e2e sets project, offline and cache
 # kind's node image, made of Debian packages, kind's own files and Kubernetes' programs. Takes 2 minutes, once for each choice of versions.
 

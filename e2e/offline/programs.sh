@@ -9,7 +9,7 @@ eventing_programs=(
     broker-ingress broker-filter event-display
 )
 flux_programs=(source-controller helm-controller)
-# What runs on any node; the rest stays where the control plane is.
+# What runs on any node, as helm-controller does after it was stopped for a while; the rest stays where the control plane is.
 programs_of_workloads=(serving-queue apiserver-receive-adapter mtping event-display)
 
 # Sets the arrays images_of_platform, images_of_workloads and images_of_control_planes: archives, which are made if need be.
@@ -49,7 +49,8 @@ add_programs() {
                 # As kro's chart names it, in the versions that the registry's charts have.
                 for version in "${chart_versions[@]}"; do add_program "$new/kro" "$path" "registry.k8s.io/kro/kro:$version"; done
                 ;;
-            source-controller | helm-controller) add_program "$new/platform" "$path" "docker.io/fluxcd/$program:$version" ;;
+            source-controller) add_program "$new/platform" "$path" "docker.io/fluxcd/$program:$version" ;;
+            helm-controller) add_program "$new/workloads" "$path" "docker.io/fluxcd/$program:$version" ;;
             ingress) add_program "$new/platform" "$path" "dev.local/$program:$version" ;;
             *)
                 if [[ " ${programs_of_workloads[*]} " == *" $program "* ]]; then
@@ -76,16 +77,26 @@ add_program() {
     rm -rf "$root"
 }
 
-# Our image as the Dockerfile ends, from what scripts/build has built; twice, since an installation is upgraded by its tag.
+# Our image, under two tags, since an installation is upgraded by its tag.
 prepare_function_image() {
-    local root=$work/function user tag
-    [[ $build == false ]] || "$project/scripts/build" release >"$work/logs/build-release.log" 2>&1 || die "$work/logs/build-release.log"
-    "$project/scripts/rootfs" "$root"
-    user=$(awk '$1 == "USER" { print $2 }' "$project/Dockerfile")
+    local tag names=()
     images_of_function=("$work/function.tar")
-    for tag in "${function_tags[@]}"; do
-        add_image "$work/function.new" "$function_image:$tag" "$root" \
-            "{\"Entrypoint\": $(sed -n 's/^ENTRYPOINT //p' "$project/Dockerfile"), \"User\": \"$user\", \"Env\": [\"PORT=8080\"]}"
-    done
+    for tag in "${function_tags[@]}"; do names+=(--name "$function_image:$tag"); done
+    if [[ $build == true ]]; then
+        "$project/scripts/image" "${names[@]}" --docker-archive "${images_of_function[0]}" \
+            >"$work/logs/image.log" 2>&1 || die "building the image has failed: $work/logs/image.log"
+    else
+        take_built_program
+    fi
+}
+
+# As the Dockerfile ends, with the program in build/release.
+take_built_program() {
+    local root=$work/function tag settings
+    "$project/scripts/rootfs" "$root"
+    settings=$(jq --null-input --argjson entrypoint "$(sed -n 's/^ENTRYPOINT //p' "$project/Dockerfile")" \
+        --arg user "$(awk '$1 == "USER" { print $2 }' "$project/Dockerfile")" '{Entrypoint: $entrypoint, User: $user, Env: ["PORT=8080"]}')
+    for tag in "${function_tags[@]}"; do add_image "$work/function.new" "$function_image:$tag" "$root" "$settings"; done
     close_archive "$work/function.new" "${images_of_function[0]}"
+    rm -rf "$root"
 }
