@@ -17,7 +17,7 @@ namespace {
 using k8s::Json;
 
 /// So much JSON is collected before it is written: one block, which the page reads when an event of it is opened.
-constexpr std::size_t kBlockSize = 256 * 1024;
+constexpr std::size_t kBlockSize = std::size_t{256} * 1024;
 
 /// What may not stand in a script element, and the JSON that means the same; all of it is in strings. kRisky has the first bytes.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kEscapes{

@@ -756,7 +756,7 @@ function writeHash() {
 }
 
 function readHash() {
-  const hash = new URLSearchParams(location.hash.slice(1).replaceAll('+', '%20'));
+  const hash = new URLSearchParams(location.hash.slice(1));
   const [from, to] = (hash.get('range') ?? '').split('~').map(Number);
   const wanted = hash.get('event');
   const typed = wanted === null ? [] : [wanted, location.hash.slice(1).split('event=')[1]?.split('&')[0]];
