@@ -171,6 +171,7 @@ tells_version() { [[ $1 == "kro-function $(sed -n 's/^project(kro-function VERSI
 
 serves() {
     local log=$check_work/serve.log pid
+    : >"$log"
     run_inside "$check_work/pid" "$root" serve --embedded --port 0 >"$log" 2>&1 &
     is_ready "$log" "$!" || return
     pid=$(<"$check_work/pid")
@@ -215,6 +216,7 @@ emulate() {
 
 serves_emulated() {
     local log=$check_work/emulated.log
+    : >"$log"
     emulate serve --embedded --port 0 >"$log" 2>&1 &
     is_ready "$log" "$!" || return
     kill -TERM "$!"
