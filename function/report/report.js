@@ -124,6 +124,7 @@ function readTenants() {
   const byName = new Map((summary.tenants ?? []).map((tenant) => [tenant.tenant, {...tenant, history: []}]));
   for (const row of rows) {
     for (const part of row.parts ?? []) {
+      if (!part.tenant) continue;
       if (!byName.has(part.tenant)) byName.set(part.tenant, {tenant: part.tenant, events: 0, writes: 0, history: []});
       byName.get(part.tenant).history.push({row, part});
     }
@@ -675,7 +676,7 @@ function details(row) {
 const outcomeText = (outcome) => [outcome?.kind, outcome?.why].filter(Boolean).join(': ');
 
 function partOf(part, several) {
-  return el('section.part', {'aria-label': part.tenant}, several && el('h3', {}, part.tenant, el('small', {}, outcomeText(part.outcome))),
+  return el('section.part', {'aria-label': part.tenant}, several && part.tenant && el('h3', {}, part.tenant, el('small', {}, outcomeText(part.outcome))),
     el('ol.rounds', {}, (part.rounds ?? []).map(round)), statusOf(part));
 }
 
@@ -715,15 +716,16 @@ function difference(one) {
   return el('tr', {}, el('th', {scope: 'row'}, one.field), el('td', {}, value('del', '−', before)), el('td', {}, value('ins', '+', after)));
 }
 
-// How many characters two texts have in common at their beginning and at their end; never half of a surrogate pair.
+// How many characters two texts have in common at their beginning and at their end, in whole words.
 function sameEnds(left, right) {
   const most = Math.min(left.length, right.length);
   let start = 0;
   while (start < most && left[start] === right[start]) ++start;
   let finish = 0;
   while (finish < most - start && left[left.length - 1 - finish] === right[right.length - 1 - finish]) ++finish;
-  if (start && /[\uD800-\uDBFF]/.test(left[start - 1])) --start;
-  if (finish && /[\uDC00-\uDFFF]/.test(left[left.length - finish])) --finish;
+  const isInside = /[\p{L}\p{N}_\uD800-\uDFFF]/u;
+  while (start && isInside.test(left[start - 1])) --start;
+  while (finish && isInside.test(left[left.length - finish])) --finish;
   return [start, finish];
 }
 
