@@ -107,7 +107,7 @@ Report EventHandler::run(Handled& handled, Route const& route, base::Deadline de
 }
 
 Report EventHandler::run_tenant(ForTenant const& one, base::Deadline deadline) {
-    if (echo_.knows(one.object, one.resource_version)) return ended(Outcome::Kind::Done, "an echo of our own write");
+    if (echo_.knows(one.object, one.resource_version)) return ended(Outcome::Kind::Done, std::string{kEcho});
     About const about = one.flux_object ? About::FluxObject : About::Anything;
     bool shared = true;
     auto report = turnstile_.pass(one.tenant, deadline, [&] {
@@ -139,7 +139,7 @@ Report EventHandler::run_namespace(Handled& handled, ForNamespace const& one, ba
 }
 
 Report EventHandler::run_everyone(Handled& handled, ForEveryone const& route, base::Deadline deadline) {
-    if (echo_.knows(route.object, route.resource_version)) return ended(Outcome::Kind::Done, "an echo of our own write");
+    if (echo_.knows(route.object, route.resource_version)) return ended(Outcome::Kind::Done, std::string{kEcho});
     // A tick that comes while another pass goes on asks for nothing that this one does not do. A change may have come too late for it.
     auto const sharing = route.cause == ForEveryone::Cause::Tick ? Sharing::Running : Sharing::Next;
     bool shared = true;

@@ -51,6 +51,9 @@ class EventHandler {
     /// Answers one event that has been read already.
     HttpAnswer handle(events::CloudEvent const& event);
 
+    /// Takes these for what an earlier run wrote: an event about one of them is an echo.
+    void remember(std::vector<Written> const& written) { echo_.remember(written); }
+
     /// How many events that concern every tenant are being answered now.
     int waiting_for_everyone() const { return everyone_.waiting({}); }
 

@@ -95,6 +95,7 @@ void Replay::take(events::StoredEvent stored) {
             world_->take(stored.event, std::move(*about));
         }
         wanted ? world_->expect(parts) : world_->take(parts);
+        follow_recording(stored, route, !parts.empty());
     }
     if (!wanted) return;
     bool const shared = std::any_of(parts.begin(), parts.end(), [](RecordedPart const& part) { return part.shared; });
@@ -109,6 +110,18 @@ void Replay::take(events::StoredEvent stored) {
         handler_.handle(stored.event);
         current_ = nullptr;
     }
+}
+
+/// Live, events come while others are answered; whether one was an echo by then is the recording's to say.
+void Replay::follow_recording(events::StoredEvent& stored, Route const& route, bool was_run) {
+    auto* const data = std::get_if<events::Json>(&stored.event.data);
+    if (data == nullptr || stored.outcome.empty()) return;
+    auto const metadata = was_run && data->is_object() ? data->find("metadata") : data->end();
+    if (metadata != data->end() && metadata->is_object()) metadata->erase("resourceVersion");
+    if (was_run || stored.why != kEcho) return;
+    std::string const version = k8s::resource_version_of(*data);
+    if (auto const* one = std::get_if<ForTenant>(&route)) handler_.remember({{one->object, version}});
+    if (auto const* all = std::get_if<ForEveryone>(&route)) handler_.remember({{all->object, version}});
 }
 
 /// What a recording has beside this event; empty where it has nothing.

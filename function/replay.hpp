@@ -29,7 +29,8 @@ std::optional<base::Time> time_of(events::StoredEvent const& stored);
 /// Hands stored events to the real event handler, one after the other and on one thread.
 ///
 /// Offline that is done on a ReplayWorld, each event at its own time. What an event says of its object is taken over before it is handled;
-/// where a recording has what the live run looked at, it is shown just that. The same events give the same, to the byte.
+/// where a recording has what the live run looked at, it is shown just that; where a recording says that an event was an echo, it is taken for
+/// one, although the write may be none of this replay's. The same events give the same, to the byte.
 ///
 /// On other clusters an event is what it is to the function: a hint that something has changed.
 class Replay {
@@ -66,6 +67,7 @@ class Replay {
            Told told);
     bool is_unknown(Route const& route) const;
     std::vector<RecordedPart> recorded_parts(events::CloudEvent const& event);
+    void follow_recording(events::StoredEvent& stored, Route const& route, bool was_run);
     void answer_without_run(events::StoredEvent const& stored, Route const& route, Outcome outcome);
     void tell(Handled const& handled);
 

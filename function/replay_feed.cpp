@@ -12,6 +12,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
+/// So many events may be answered while another one is.
+constexpr std::size_t kWindow = 32;
+
 /// The same on every machine, which the distributions of the standard library are not.
 std::size_t below(std::size_t limit, std::mt19937_64& chance) { return static_cast<std::size_t>(chance() % limit); }
 
@@ -48,30 +51,54 @@ void ReplayFeed::show(std::uintmax_t done, std::uintmax_t total) {
     progress_.show(done, total, events, events + " replayed" + part);
 }
 
-/// None at the end.
-std::optional<events::StoredEvent> ReplayFeed::next() {
-    while (!ended_) {
+/// None at the end, and where it was interrupted.
+std::optional<events::StoredEvent> ReplayFeed::read() {
+    while (complete_) {
         if (io_.interrupted()) {
             complete_ = false;
-            return std::nullopt;
+            break;
         }
         auto entry = reader_.next();
-        if (!entry) return std::nullopt;
-        if (auto const* unreadable = std::get_if<events::Unreadable>(&*entry)) {
-            io_.err << events::to_string(unreadable->place) << ": " << unreadable->reason << std::endl;
-            tally_.add(*unreadable);
-            continue;
-        }
-        auto& stored = std::get<events::StoredEvent>(*entry);
-        auto const time = time_of(stored);
-        if (settings_.until_time && time && *time > *settings_.until_time) {
-            ended_ = true;
-            return std::nullopt;
-        }
-        ended_ = !settings_.until.empty() && stored.event.id == settings_.until;
-        return std::move(stored);
+        if (!entry) break;
+        if (auto* const stored = std::get_if<events::StoredEvent>(&*entry)) return std::move(*stored);
+        auto const& unreadable = std::get<events::Unreadable>(*entry);
+        io_.err << events::to_string(unreadable.place) << ": " << unreadable.reason << std::endl;
+        tally_.add(unreadable);
     }
     return std::nullopt;
+}
+
+/// Puts one more into the window. Whether there was one.
+bool ReplayFeed::read_unit() {
+    std::optional<events::StoredEvent> beside;
+    while (auto stored = read()) {
+        if (stored->event.type == kObservedType) {
+            beside = std::move(stored);
+            continue;
+        }
+        // Of unknown time: after what was read before it.
+        base::Time const received = stored->received.value_or(window_.empty() ? base::Time{} : window_.back().received);
+        auto const at = std::upper_bound(window_.begin(), window_.end(), received,
+                                         [](base::Time time, Unit const& unit) { return time < unit.received; });
+        window_.insert(at, Unit{received, std::move(beside), *std::move(stored)});
+        return true;
+    }
+    return false;
+}
+
+std::optional<ReplayFeed::Unit> ReplayFeed::next() {
+    if (ended_) return std::nullopt;
+    while (!read_to_the_end_ && window_.size() <= kWindow) read_to_the_end_ = !read_unit();
+    if (window_.empty() || !complete_) return std::nullopt;
+    Unit unit = std::move(window_.front());
+    window_.pop_front();
+    auto const time = time_of(unit.event);
+    if (settings_.until_time && time && *time > *settings_.until_time) {
+        ended_ = true;
+        return std::nullopt;
+    }
+    ended_ = !settings_.until.empty() && unit.event.event.id == settings_.until;
+    return unit;
 }
 
 void ReplayFeed::keep_pace(events::StoredEvent const& stored) {
@@ -84,15 +111,16 @@ void ReplayFeed::keep_pace(events::StoredEvent const& stored) {
     latest_ = std::max(latest_.value_or(*time), *time);
 }
 
-void ReplayFeed::hand_on(events::StoredEvent stored, Take const& take) {
-    if (settings_.duplicate && stored.event.type != kObservedType) take(stored);
-    take(std::move(stored));
+void ReplayFeed::hand_on(Unit unit, Take const& take) {
+    if (unit.beside) take(*std::move(unit.beside));
+    if (settings_.duplicate) take(unit.event);
+    take(std::move(unit.event));
 }
 
 void ReplayFeed::stream(Take const& take) {
-    while (auto stored = next()) {
-        keep_pace(*stored);
-        hand_on(*std::move(stored), take);
+    while (auto unit = next()) {
+        keep_pace(unit->event);
+        hand_on(*std::move(unit), take);
         auto const [done, total] = reader_.progress();
         show(done, total);
     }
@@ -100,7 +128,10 @@ void ReplayFeed::stream(Take const& take) {
 
 std::vector<events::StoredEvent> ReplayFeed::read_all() {
     std::vector<events::StoredEvent> all;
-    while (auto stored = next()) all.push_back(*std::move(stored));
+    while (auto unit = next()) {
+        if (unit->beside) all.push_back(*std::move(unit->beside));
+        all.push_back(std::move(unit->event));
+    }
     return all;
 }
 

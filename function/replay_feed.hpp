@@ -5,6 +5,7 @@
 #include "function/replay_tally.hpp"
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,6 +15,9 @@ namespace kro {
 
 /// The events of archives as they are to be replayed: up to where, when, in which order, and which of them how often. What can't be read
 /// is named, counted and passed over.
+///
+/// A recorder writes an event when it has been answered. Events that were received within a short time of each other are put back into the
+/// order in which they came.
 class ReplayFeed {
   public:
     using Take = std::function<void(events::StoredEvent)>;
@@ -36,9 +40,17 @@ class ReplayFeed {
     bool has_missed_its_end() const { return !settings_.until.empty() && !ended_ && complete_; }
 
   private:
-    std::optional<events::StoredEvent> next();
+    /// An event, and what a recording has beside it.
+    struct Unit {
+        base::Time received;
+        std::optional<events::StoredEvent> beside;
+        events::StoredEvent event;
+    };
+    std::optional<events::StoredEvent> read();
+    bool read_unit();
+    std::optional<Unit> next();
     void keep_pace(events::StoredEvent const& stored);
-    void hand_on(events::StoredEvent stored, Take const& take);
+    void hand_on(Unit unit, Take const& take);
     void show(std::uintmax_t done, std::uintmax_t total);
 
     ReplaySettings const& settings_;
@@ -47,6 +59,8 @@ class ReplayFeed {
     events::ArchiveReader reader_;
     Progress progress_;
     std::chrono::steady_clock::time_point begun_;
+    std::deque<Unit> window_;  ///< what has been read ahead, in the order of receipt
+    bool read_to_the_end_ = false;
     std::optional<base::Time> latest_;
     bool ended_ = false;  ///< by --until
     bool complete_ = true;

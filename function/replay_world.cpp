@@ -38,6 +38,10 @@ Json assumed_bundle(k8s::ObjectKey const& key, std::string const& data_key) {
             {"data", {{data_key, "-----BEGIN CERTIFICATE-----\nassumed\n-----END CERTIFICATE-----\n"}}}};
 }
 
+std::string name_of(k8s::Resource const& resource, k8s::ObjectKey const& key) {
+    return std::string{resource.kind} + " " + k8s::to_string(key);
+}
+
 bool is_read(Verb verb) { return verb == Verb::Get || verb == Verb::List || verb == Verb::Discover; }
 
 bool is_absence(RecordedExchange const& exchange) {
@@ -82,29 +86,35 @@ k8s::Result<SharedApi> ReplayWorld::connect(std::string const& kubeconfig) {
     return SharedApi{control_plane_in(tenant_namespace)};
 }
 
-std::optional<std::string> ReplayWorld::put(Placed const& place, Json object) {
-    if (place.resource == kKros) {
-        told_.insert({k8s::namespace_of(object), k8s::name_of(object)});
-        return onboarding_->take(place.resource, std::move(object));
-    }
-    if (place.resource == kAccessRequests) assume_kubeconfig(object);
-    if (place.resource == kProviderConfigs) assume_sources(object);
-    if (place.resource == k8s::kSecrets) {
-        if (auto const text = kubeconfig_text(object)) {
-            std::lock_guard const lock{mutex_};
-            kubeconfigs_[std::hash<std::string>{}(*text)] = k8s::namespace_of(object);
-        }
-    }
-    return platform_->take(place.resource, std::move(object));
+std::optional<std::string> ReplayWorld::put(Placed const& place, Json object, Word word) {
+    note(place, object);
+    auto const& api = place.cluster == Cluster::Onboarding ? onboarding_ : platform_;
+    if (word == Word::Latest) return api->take(place.resource, std::move(object));
+    api->show(place.resource, std::move(object));
+    return std::nullopt;
 }
 
-void ReplayWorld::lose(Placed const& place, k8s::ObjectKey const& key, std::string const& resource_version) {
-    if (place.resource == kKros) {
-        told_.insert({key.namespace_, key.name});
-        return onboarding_->lose(place.resource, key, resource_version);
+void ReplayWorld::lose(Placed const& place, k8s::ObjectKey const& key, std::string const& resource_version, Word word) {
+    if (place.resource == kKros) told_.insert({key.namespace_, key.name});
+    if (place.cluster == Cluster::Platform) gone_.insert(k8s::path_of(place.resource, key));
+    auto const& api = place.cluster == Cluster::Onboarding ? onboarding_ : platform_;
+    if (word == Word::Latest) return api->lose(place.resource, key, resource_version);
+    api->hide(place.resource, key);
+}
+
+/// What else follows from an object that is there.
+void ReplayWorld::note(Placed const& place, Json const& object) {
+    if (place.resource == kKros) told_.insert({k8s::namespace_of(object), k8s::name_of(object)});
+    if (place.resource == kAccessRequests) assume_kubeconfig(object);
+    if (place.resource == kProviderConfigs) assume_sources(object);
+    if (place.resource != k8s::kSecrets && place.resource != k8s::kConfigMaps) return;
+    if (!assumed_.empty() && k8s::annotation_of(object, kAssumedAnnotation).empty())
+        assumed_.erase(name_of(place.resource, k8s::key_of(object)));
+    if (place.resource != k8s::kSecrets) return;
+    if (auto const text = kubeconfig_text(object)) {
+        std::lock_guard const lock{mutex_};
+        kubeconfigs_[std::hash<std::string>{}(*text)] = k8s::namespace_of(object);
     }
-    gone_.insert(k8s::path_of(place.resource, key));
-    platform_->lose(place.resource, key, resource_version);
 }
 
 bool ReplayWorld::take(Json object) {
@@ -137,43 +147,44 @@ ReplayWorld::SharedReplayed ReplayWorld::api_of(RecordedPart const& part, Cluste
 
 void ReplayWorld::take(std::vector<RecordedPart> const& parts) {
     for (auto const& part : parts) {
-        for (auto const& entry : part.entries) take(part, entry);
+        for (auto const& entry : part.entries) take(part, entry, Word::Latest);
     }
 }
 
-void ReplayWorld::take(RecordedPart const& part, RecordedPart::Entry const& entry) {
+void ReplayWorld::take(RecordedPart const& part, RecordedPart::Entry const& entry, Word word) {
     RecordedExchange const& exchange = entry.exchange;
     auto const api = api_of(part, entry.cluster);
     if (!api || exchange.verb == Verb::Discover || (exchange.error && !is_absence(exchange))) return;
-    if (exchange.verb == Verb::List) return take_list(*api, exchange);
+    if (exchange.verb == Verb::List) return take_list(part, entry, word);
     bool const removed = is_absence(exchange) || text_of(member(exchange.object, "kind")) == "Status";
+    // Metadata alone says that it is there.
+    if (exchange.partial && api->memory().find(exchange.resource, exchange.key)) return;
+    Placed const place{entry.cluster, exchange.resource};
     if (entry.cluster != Cluster::ControlPlane) {
-        Placed const place{entry.cluster, exchange.resource};
-        if (removed) return lose(place, exchange.key, {});
-        // Metadata alone says that it is there.
-        if (exchange.partial && find(entry.cluster, exchange.resource, exchange.key)) return;
-        put(place, exchange.object);
-    } else if (removed) {
-        api->lose(exchange.resource, exchange.key, {});
+        removed ? lose(place, exchange.key, {}, word) : static_cast<void>(put(place, exchange.object, word));
     } else {
-        api->take(exchange.resource, exchange.object);
+        removed ? api->hide(exchange.resource, exchange.key) : api->show(exchange.resource, exchange.object);
     }
 }
 
 /// A list in one namespace, or of a control plane, says what there is; one of a whole cluster has its items taken out.
-void ReplayWorld::take_list(ReplayedApi& api, RecordedExchange const& exchange) {
-    Json const& items = k8s::items_of(exchange.object);
+void ReplayWorld::take_list(RecordedPart const& part, RecordedPart::Entry const& entry, Word word) {
+    RecordedExchange const& exchange = entry.exchange;
     std::set<k8s::ObjectKey> listed;
-    for (auto const& item : items) {
+    RecordedPart::Entry one{entry.cluster, true, exchange};
+    one.exchange.verb = Verb::Get;
+    for (auto const& item : k8s::items_of(exchange.object)) {
         listed.insert(k8s::key_of(item));
-        bool const known = api.memory().find(exchange.resource, k8s::key_of(item)).has_value();
-        if (!exchange.partial || !known) api.take(exchange.resource, item);
+        one.exchange.key = k8s::key_of(item);
+        one.exchange.object = item;
+        take(part, one, word);
     }
     if (exchange.resource != k8s::kSecrets || exchange.key.namespace_.empty()) return;
-    auto const here = k8s::send_one(api.memory(), read_of({Cluster::Platform, exchange.resource, exchange.key}), {});
+    auto const api = api_of(part, entry.cluster);
+    auto const here = k8s::send_one(api->memory(), read_of({entry.cluster, exchange.resource, exchange.key}), {});
     if (!here) return;
     for (auto const& item : k8s::items_of(*here)) {
-        if (!listed.contains(k8s::key_of(item))) api.lose(exchange.resource, k8s::key_of(item), {});
+        if (!listed.contains(k8s::key_of(item))) api->hide(exchange.resource, k8s::key_of(item));
     }
 }
 
@@ -186,7 +197,7 @@ void ReplayWorld::expect(std::vector<RecordedPart> const& parts) {
             if (!api) continue;
             std::string const owner = entry.cluster == Cluster::ControlPlane ? to_string(*part.tenant) : "";
             bool const first = touched.insert(owner + k8s::path_of(exchange.resource, exchange.key)).second;
-            if (first && is_read(exchange.verb)) take(part, entry);
+            if (first && is_read(exchange.verb)) take(part, entry, Word::This);
             if (!entry.listed) api->expect(exchange);
         }
     }
@@ -242,7 +253,7 @@ void ReplayWorld::assume(k8s::Resource const& resource, Json object) {
     k8s::ObjectKey const key = k8s::key_of(object);
     std::string const path = k8s::path_of(resource, key);
     if (gone_.contains(path) || platform().find(resource, key)) return;
-    assumed_.insert(std::string{resource.kind} + " " + k8s::to_string(key));
+    assumed_.insert(name_of(resource, key));
     put({Cluster::Platform, resource}, std::move(object));
 }
 

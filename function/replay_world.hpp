@@ -66,10 +66,14 @@ class ReplayWorld {
     SharedReplayed control_plane_in(std::string const& tenant_namespace);
     k8s::Result<SharedApi> connect(std::string const& kubeconfig);
     SharedReplayed api_of(RecordedPart const& part, Cluster cluster);
-    std::optional<std::string> put(Placed const& place, k8s::Json object);
-    void lose(Placed const& place, k8s::ObjectKey const& key, std::string const& resource_version);
-    void take(RecordedPart const& part, RecordedPart::Entry const& entry);
-    void take_list(ReplayedApi& api, RecordedExchange const& exchange);
+    /// Whose word counts: the latest by its resourceVersion, or this one.
+    enum class Word { Latest, This };
+
+    std::optional<std::string> put(Placed const& place, k8s::Json object, Word word = Word::Latest);
+    void lose(Placed const& place, k8s::ObjectKey const& key, std::string const& resource_version, Word word = Word::Latest);
+    void take(RecordedPart const& part, RecordedPart::Entry const& entry, Word word);
+    void take_list(RecordedPart const& part, RecordedPart::Entry const& entry, Word word);
+    void note(Placed const& place, k8s::Json const& object);
     void assume_kubeconfig(k8s::Json const& access_request);
     void assume_sources(k8s::Json const& provider_config);
     void assume(k8s::Resource const& resource, k8s::Json object);

@@ -79,7 +79,7 @@ k8s::Answer ReplayedApi::answer(Request const& request, base::Deadline deadline)
     if (k8s::is_write(request)) return repeat_write(request, *recorded, deadline);
     // The items of a list that is visited are not kept in a recording.
     if (request.visit) return carry_out(request, deadline);
-    if (request.verb == Request::Verb::Get && !recorded->partial) take(request.resource, recorded->object);
+    if (request.verb == Request::Verb::Get && !recorded->partial) show(request.resource, recorded->object);
     return {std::move(recorded->object)};
 }
 
@@ -107,7 +107,12 @@ k8s::Answer ReplayedApi::carry_out(Request const& request, base::Deadline deadli
 
 k8s::Answer ReplayedApi::repeat_write(Request const& request, RecordedExchange const& recorded, base::Deadline deadline) {
     k8s::Answer answered = carry_out(request, deadline);
-    if (!answered.result || is_status(*answered.result) || is_status(recorded.object)) return answered;
+    bool const removed = is_status(recorded.object);
+    if (!answered.result || is_status(*answered.result) != removed) {
+        removed ? hide(request.resource, request.key) : show(request.resource, recorded.object);
+        return {recorded.object};
+    }
+    if (removed) return answered;
     Json const& identity = base::member(recorded.object, "metadata");
     memory_->identify(request.resource, request.key, identity);
     for (auto const* field : {"uid", "resourceVersion", "generation", "creationTimestamp"}) {
@@ -154,6 +159,20 @@ void ReplayedApi::lose(k8s::Resource const& resource, k8s::ObjectKey const& key,
     std::string const path = k8s::path_of(resource, key);
     versions_[path] = std::max(versions_[path], number_of(resource_version));
     own_.erase(path);
+}
+
+void ReplayedApi::show(k8s::Resource const& resource, Json object) {
+    {
+        std::lock_guard const lock{mutex_};
+        versions_[k8s::path_of(resource, k8s::key_of(object))] = number_of(k8s::resource_version_of(object));
+    }
+    memory_->put(resource, std::move(object));
+}
+
+void ReplayedApi::hide(k8s::Resource const& resource, k8s::ObjectKey const& key) {
+    memory_->erase(resource, key);
+    std::lock_guard const lock{mutex_};
+    versions_.erase(k8s::path_of(resource, key));
 }
 
 void ReplayedApi::expect(RecordedExchange exchange) {

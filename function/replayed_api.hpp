@@ -35,7 +35,7 @@ struct RecordedRun {
 
 /// One API server of a replay. What it holds is in memory, and so are its answers; but what a recording says that the real one answered in
 /// this very run is answered again: a read with just that object, a failed request with just that error, and a write is carried out in
-/// memory and then has the identity that the real server gave it. The first write that the recording does not have ends that: from there
+/// memory and then has the identity that the real server gave it, or where memory would refuse it, becomes what the real one made. The first write that the recording does not have ends that: from there
 /// on it is another run, and memory alone answers.
 ///
 /// It also remembers what our writes left, so that an event about just that state is known as an echo, although the real server had
@@ -57,6 +57,10 @@ class ReplayedApi final : public k8s::Api {
     std::optional<std::string> take(k8s::Resource const& resource, k8s::Json object);
     /// An object is gone since `resource_version`; "" where that is not known.
     void lose(k8s::Resource const& resource, k8s::ObjectKey const& key, std::string const& resource_version);
+
+    /// The same, whatever is known already: so it was when a recorded run looked.
+    void show(k8s::Resource const& resource, k8s::Json object);
+    void hide(k8s::Resource const& resource, k8s::ObjectKey const& key);
 
     // --- What was recorded
 
