@@ -53,6 +53,9 @@ const episodeBlocks = blocks('episodes');
 const lanes = ['Kro', 'AccessRequest', 'OCIRepository', 'HelmRelease'];
 const outcomes = ['Done', 'Waiting', 'Retry', 'Rejected'];
 
+// Lets the browser do something else, so that it can be used meanwhile.
+const pause = () => new Promise((done) => setTimeout(done));
+
 // Every event, with `t`, its place on the axis: milliseconds, never before an earlier event's; or its number, where times say nothing.
 const rows = [];
 await readRows();
@@ -60,13 +63,13 @@ const lastTime = setTimes();
 const timed = rows.length > 0 && rows[0].t < lastTime;
 if (!timed) rows.forEach((row) => { row.t = row.i; });
 
-// Piece by piece, so that the browser can be used meanwhile.
+// Piece by piece.
 async function readRows() {
   let began = performance.now();
   for (const [b, block] of blocks('rows').entries()) {
     if (performance.now() - began > 40) {
       $('verdict').textContent = `Reading ${summary.events.toLocaleString('en')} events …`;
-      await new Promise((done) => setTimeout(done));
+      await pause();
       began = performance.now();
     }
     for (const [at, row] of read(block).entries()) rows.push(Object.assign(row, {i: rows.length, block: b, at}));
@@ -924,6 +927,7 @@ showVerdict();
 showSums();
 showAbout();
 fillFilters();
+await pause();
 listen();
 if (tenants.length && (tenants.length <= 3 || !['ready', 'none'].includes(tenants[0].state))) tenantList.open.add(tenants[0]);
 readHash();
