@@ -179,7 +179,9 @@ serves() {
         $1 ~ /^Cap(Prm|Eff|Bnd|Amb):$/ && $2 !~ /^0+$/ { print "it has capabilities: " $0 }
         $1 == "NoNewPrivs:" && $2 != 1 { print "it may get privileges" }
         $1 ~ /^[UG]id:$/ && ($2 != 65532 || $3 != 65532) { print "it is someone else: " $0 }'
-    as_root awk '$5 == "/" && $6 !~ /^ro(,|$)/ { print "it can write to its root: " $0 }' "/proc/$pid/mountinfo"
+    as_root cat "/proc/$pid/mountinfo" | awk '
+        $5 == "/" && $6 ~ /^ro(,|$)/ { read_only = 1 }
+        END { if (!read_only) print "it can write to its root" }'
     as_root kill -TERM "$pid"
     wait "$!" || printf 'it ended with status %d\n' "$?"
 }
@@ -189,7 +191,7 @@ is_ready() {
     local port status try
     for ((try = 0; try < 600; try++)); do
         port=$(sed -n 's/.*"msg":"serving".*"port":\([0-9]*\).*/\1/p' "$1")
-        [[ -z $port ]] && kill -0 "$2" 2>/dev/null || break
+        if [[ -n $port ]] || ! kill -0 "$2" 2>/dev/null; then break; fi
         sleep 0.1
     done
     if [[ -z $port ]]; then
