@@ -150,7 +150,7 @@ function byUrgency(left, right) {
     severity.indexOf(left.state) - severity.indexOf(right.state) || (left.tenant < right.tenant ? -1 : 1);
 }
 
-// What a tenant's status said when: [{from, to, state, label, about}].
+// What a tenant's status said when: [{from, to, state, label, about}]. The first one began when its condition says, in whole seconds.
 function statusSpans(tenant) {
   const spans = [];
   let open = null;
@@ -167,7 +167,7 @@ function statusSpans(tenant) {
     if (open?.state === state && open.about === part.message) continue;
     const since = timed && !spans.length && !open ? Date.parse(part.since ?? '') : NaN;
     close(row.t);
-    open = {from: since < row.t ? since : row.t, state, label: state === 'error' ? `${part.phase}, error` : part.phase, about: part.message ?? ''};
+    open = {from: since + 1000 <= row.t ? since : row.t, state, label: state === 'error' ? `${part.phase}, error` : part.phase, about: part.message ?? ''};
   }
   close(wholeTime[1]);
   return spans;
