@@ -17,7 +17,7 @@ struct HttpMessage {
     std::string_view content_type;  ///< "" where there is no body
     std::string body;
     std::vector<std::pair<std::string, std::string>> headers;  ///< further ones
-    bool large_answer = false;  ///< a list: worth a compressed answer
+    bool large_answer = false;                                 ///< a list: worth a compressed answer
 };
 
 /// Every write that carries an object or a patch asks for `fieldValidation=Strict`: a field that the server's schema does not
