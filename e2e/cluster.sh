@@ -92,7 +92,7 @@ network_of_pods() {
 
 # load_images CLUSTER ROLE ARCHIVE...: into the nodes of that role, or all of them.
 load_images() {
-    local name=$1 role=$2 nodes
+    local name=$1 role=$2 nodes archive
     shift 2
     mapfile -t nodes < <(nodes_of "$name" | grep -- "${role:-.}")
     for archive in "$@"; do

@@ -35,7 +35,7 @@ kinds_of_interest() {
 # The events that came to the Broker, without what is secret in them, and what they lead to by the program of this checkout.
 replay_of_the_function() {
     local folder=$1/events files program=$project/build/ci/kro-function
-    docker exec "$(cluster_name platform)-control-plane" tar --create --directory="$archive" . 2>/dev/null >"$1/events.tar" || return 0
+    docker exec "$(cluster_name platform)-control-plane" tar --create --directory="$recordings" . 2>/dev/null >"$1/events.tar" || return 0
     mkdir -p "$folder"
     tar --extract --file="$1/events.tar" --directory="$folder" --wildcards '*.jsonl*' && rm "$1/events.tar"
     files=("$folder"/*.jsonl*)

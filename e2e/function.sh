@@ -49,9 +49,9 @@ switch_to() {
 }
 
 # The volume of the recorder, in the overlay `record`, which is `broker` with one beside it.
-archive=/var/local/kro-function-archive
+recordings=/var/local/kro-function-archive
 make_archive() {
-    docker exec "$(cluster_name platform)-control-plane" mkdir --mode=777 "$archive"
+    docker exec "$(cluster_name platform)-control-plane" install --directory --mode=777 "$recordings"
     kubectl apply --filename=- <<END
 apiVersion: v1
 kind: PersistentVolume
@@ -62,7 +62,7 @@ spec:
   persistentVolumeReclaimPolicy: Retain
   storageClassName: standard
   claimRef: {namespace: $namespace, name: kro-function-archive}
-  hostPath: {path: $archive, type: Directory}
+  hostPath: {path: $recordings, type: Directory}
   nodeAffinity:
     required:
       nodeSelectorTerms:
@@ -114,10 +114,10 @@ runs() { [[ $(running_kro) == "$1" ]]; }
 # remove TENANT...: orders are taken back, and their namespaces go.
 remove() {
     local one
-    for one in "$@"; do kubectl delete kro acme --namespace="$one" --wait=false >/dev/null; done
+    for one in "$@"; do kubectl delete kro acme --namespace="$one" --ignore-not-found --wait=false >/dev/null; done
     for one in "$@"; do
         eventually 180 "the Kro of $one is gone" is_gone "$one"
-        kubectl delete namespace "$one" --wait=false >/dev/null
+        kubectl delete namespace "$one" --ignore-not-found --wait=false >/dev/null
     done
 }
 is_gone() { [[ -z $(kubectl get kro --namespace="$1" --output=name) ]]; }

@@ -289,7 +289,7 @@ post_many() {
         printf 'header = "%s"\n' "Host: kro-function.$namespace.svc.cluster.local" 'Ce-Specversion: 1.0' 'Ce-Source: e2e' \
             'Ce-Type: dev.knative.apiserver.resource.update' 'Ce-Kind: Kro' 'Ce-Apiversion: kro.services.openmcp.cloud/v1alpha1' \
             'Ce-Name: acme' 'Content-Type: application/json'
-    done | curl --silent --parallel --parallel-max 40 --config -
+    done | curl --no-progress-meter --parallel --parallel-max 40 --config -
 }
 
 most_pods_while() {
@@ -310,6 +310,8 @@ what_an_event_at_zero_costs() {
     for round in 1 2 3; do
         eventually 90 "zero pods" is_at_zero
         watch_a_start >"$work/start" &
+        # Until the watch has begun; what it misses would be no start.
+        sleep 3
         answer=$(send "at-zero-$round" dev.knative.apiserver.resource.update 'Ce-Kind: Kro' \
             'Ce-Apiversion: kro.services.openmcp.cloud/v1alpha1' 'Ce-Name: nobody' 'Ce-Namespace: nowhere')
         wait "$!"
@@ -321,7 +323,7 @@ what_an_event_at_zero_costs() {
     done
     measured "event sent at zero -> answered (three times)" "$(seconds "${whole[@]}")"
     measured "    pod scheduled -> ready" "$(seconds "${starts[@]}")"
-    measured "    the function's own: its first line -> the event answered" "$(seconds "${own[@]}")"
+    measured "    the function's own: the event taken -> answered" "$(printf '%.3f s  ' "${own[@]}")"
 }
 seconds() { printf '%.2f s  ' "$@"; }
 has_answered() { [[ $(count_of ".event == \"$1\"") -gt 0 ]]; }
@@ -338,12 +340,4 @@ watch_a_start() {
     since "$scheduled"
 }
 
-share_of_the_function() {
-    local log
-    log=$(grep --files-with-matches "\"$1\"" "$work"/logs/function/*.log | head -n 1)
-    jq --slurp --raw-output --arg event "$1" '
-        def at: .time | sub("\\.(?<f>[0-9]+)Z$"; "Z") | fromdateiso8601;
-        def fraction: (.time | capture("\\.(?<f>[0-9]+)Z$").f | "0." + . | tonumber);
-        (map(select(.msg == "serving"))[0] | at + fraction) as $from
-        | (map(select(.event == $event))[0] | at + fraction) - $from' "$log"
-}
+share_of_the_function() { answers | jq --raw-output "select(.event == \"$1\") | .duration_ms / 1000"; }
