@@ -32,12 +32,12 @@ kinds_of_interest() {
         grep --extended-regexp '(openmcp\.cloud|fluxcd\.io|knative\.dev|kro\.run)$' | paste --serial --delimiters=,
 }
 
-# The events that came to the Broker, without what is secret in them, and what they lead to by the program of this checkout.
+# The events that came to the Broker, without what is secret in them and without the recorder's key, and what they lead to by the program of this checkout.
 replay_of_the_function() {
     local folder=$1/events files program=$project/build/ci/kro-function
-    docker exec "$(cluster_name platform)-control-plane" tar --create --directory="$recordings" . 2>/dev/null >"$1/events.tar" || return 0
+    docker exec "$(cluster_name platform)-control-plane" tar --create --exclude='*.key' --directory="$recordings" . 2>/dev/null >"$1/events.tar" || return 0
     mkdir -p "$folder"
-    tar --extract --file="$1/events.tar" --directory="$folder" --wildcards '*.jsonl*' && rm "$1/events.tar"
+    tar --extract --file="$1/events.tar" --directory="$folder" && rm "$1/events.tar"
     files=("$folder"/*.jsonl*)
     [[ -s ${files[0]} ]] || return 0
     "$program" replay --output=html "${files[@]}" >"$1/replay.html" 2>"$1/replay.log" || true
