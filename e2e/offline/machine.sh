@@ -60,4 +60,13 @@ stop_machine() {
     kill "$pid" 2>/dev/null || true
     while kill -0 "$pid" 2>/dev/null; do sleep 0.2; done
     rm -f "$work/machine.pid" "$cache/docker.pid"
+    remove_control_groups
+}
+
+# Those of the engine's containers. One that somebody else's engine uses is not empty, and stays.
+remove_control_groups() {
+    local groups=(/sys/fs/cgroup/docker /sys/fs/cgroup/*/docker) group
+    for group in "${groups[@]}"; do
+        [[ ! -d $group ]] || find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
+    done
 }
