@@ -15,7 +15,9 @@ using base::text_of;
 using k8s::Json;
 using Verb = k8s::Request::Verb;
 
-constexpr k8s::MemoryOptions kOptions{.kept_requests = 0, .keep_changes = false, .show_managed_fields = false};
+/// The versions of what is written here lie far from those of any API server, so that none is taken for another.
+constexpr k8s::MemoryOptions kOptions{
+    .kept_requests = 0, .keep_changes = false, .show_managed_fields = false, .last_version = 1'000'000'000'000'000};
 
 Json namespace_named(std::string const& name) {
     return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}};

@@ -5,6 +5,7 @@
 #include "k8s/resource_rules.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -69,6 +70,7 @@ struct MemoryOptions {
     std::size_t kept_requests = 100'000;  ///< the latest so many are kept for requests(); 0: none
     bool keep_changes = true;             ///< whether take_changes() has something to give; nobody taking, they pile up
     bool show_managed_fields = true;      ///< whether answers carry metadata.managedFields; fields are owned either way
+    std::uint64_t last_version = 0;       ///< resourceVersions count up from here
     bool respell_numbers = false;  ///< store `1.0` as 1, `1e3` as 1000 and integers beyond 64 bits as doubles, as API servers do
 };
 

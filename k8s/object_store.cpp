@@ -55,7 +55,8 @@ std::uint64_t number_of(std::string const& version) {
 
 }  // namespace
 
-ObjectStore::ObjectStore(base::Clock clock, MemoryOptions const& options) : clock_(std::move(clock)), options_(options) {
+ObjectStore::ObjectStore(base::Clock clock, MemoryOptions const& options)
+    : clock_(std::move(clock)), options_(options), version_(options.last_version) {
     for (auto const& resource : {kNamespaces, kSecrets, kConfigMaps, kEvents, kCustomResourceDefinitions}) {
         serve(resource, builtin_rules(resource));
     }

@@ -101,7 +101,7 @@ class ObjectStore {
     std::vector<std::unique_ptr<Type>> types_;
     std::deque<std::string> texts_;  ///< what the views of served Resources point to
     std::vector<Change> changes_;
-    std::uint64_t version_ = 0;
+    std::uint64_t version_;
     std::uint64_t uids_ = 0;
     std::uint64_t token_epoch_ = 0;
     MemoryApi::Expiry expiry_ = MemoryApi::Expiry::WithToken;

@@ -101,6 +101,15 @@ void add_state(Json& state, std::string const& cluster, k8s::MemoryApi const& ap
 
 }  // namespace
 
+Json state_of(k8s::MemoryApi const& onboarding, k8s::MemoryApi const& platform,
+              std::map<std::string, std::shared_ptr<k8s::MemoryApi>> const& control_planes) {
+    Json state = Json::object();
+    add_state(state, "onboarding", onboarding, {kro::kKros});
+    add_state(state, "platform", platform, kOnPlatform);
+    for (auto const& [name, api] : control_planes) add_state(state, name, *api, kOnControlPlanes);
+    return state;
+}
+
 Simulation::Simulation(spdlog::level::level_enum log_level) : log_level_(log_level) {
     world.put(support::provider_config());
     world.platform->take_changes();
@@ -246,13 +255,7 @@ void Simulation::ping() {
 
 // --- What there is
 
-Json Simulation::state() const {
-    Json state = Json::object();
-    add_state(state, "onboarding", *world.onboarding, {kro::kKros});
-    add_state(state, "platform", *world.platform, kOnPlatform);
-    for (auto const& [name, api] : control_planes_) add_state(state, name, *api, kOnControlPlanes);
-    return state;
-}
+Json Simulation::state() const { return state_of(*world.onboarding, *world.platform, control_planes_); }
 
 std::vector<std::string> Simulation::orphans() const {
     std::vector<std::string> found;

@@ -14,6 +14,11 @@
 
 namespace component {
 
+/// Everything on these clusters but Kubernetes Events, without what differs between two runs with the same result. By cluster and path:
+/// "platform /api/v1/...", and for a control plane by the name that it has here.
+Json state_of(k8s::MemoryApi const& onboarding, k8s::MemoryApi const& platform,
+              std::map<std::string, std::shared_ptr<k8s::MemoryApi>> const& control_planes);
+
 /// The whole way from an event on the wire to what is then on the API servers: a pod, the platform and Flux, a control plane for each
 /// tenant, sources that deliver every change in order, and users. Each second passes with an event. Every request of the pod is held
 /// against what may never be asked, whatever happened before.
@@ -52,8 +57,7 @@ class Simulation {
 
     // --- What there is
 
-    /// Everything on all clusters but Kubernetes Events, without what differs between two runs with the same result. By cluster and
-    /// path: "platform /api/v1/...", "mcp--... /api/v1/..." on a control plane.
+    /// state_of() all clusters, each control plane by the tenant's namespace: "mcp--... /api/v1/...".
     Json state() const;
     /// Objects of ours whose Kro is gone, by cluster and path.
     std::vector<std::string> orphans() const;
