@@ -55,6 +55,72 @@ TEST(Settings, TakeTheSinkAsASinkBindingGivesIt) {
     EXPECT_FALSE(read({"--fan-out-above=many"}));
 }
 
+TEST(Settings, SayWhatIsReplayed) {
+    Settings const settings =
+        read({"replay", "a.jsonl", "-", "--state=dump", "--until", "2026-11-30T12:00:00Z", "--tenant", "team-a/acme", "--type",
+              "t", "--duplicate", "--shuffle", "7", "--drop=5", "--output", "json", "--summary", "--provider-name", "other"})
+            .value();
+    EXPECT_EQ(settings.command, kro::Command::Replay);
+    EXPECT_EQ(settings.provider_name, "other");
+    kro::ReplaySettings const& replay = settings.replay;
+    EXPECT_EQ(replay.archives, (std::vector<std::string>{"a.jsonl", "-"}));
+    EXPECT_EQ(replay.state, "dump");
+    EXPECT_EQ(replay.until_time, base::parse_rfc3339("2026-11-30T12:00:00Z"));
+    EXPECT_EQ(replay.until, "");
+    EXPECT_EQ(replay.tenant, (kro::Tenant{"team-a", "acme"}));
+    EXPECT_EQ(replay.type, "t");
+    EXPECT_TRUE(replay.duplicate);
+    EXPECT_EQ(replay.shuffle, 7U);
+    EXPECT_EQ(replay.drop, 5U);
+    EXPECT_EQ(replay.output, kro::OutputForm::JsonLines);
+    EXPECT_TRUE(replay.summary);
+    EXPECT_EQ(replay.options.front(), "--state dump");
+    EXPECT_EQ(replay.options.back(), "--summary");
+}
+
+TEST(Settings, OfAReplayHaveDefaults) {
+    kro::ReplaySettings const replay = read({"replay", "events.jsonl", "--until=c0ffee"}).value().replay;
+    EXPECT_EQ(replay.until, "c0ffee");
+    EXPECT_FALSE(replay.until_time);
+    EXPECT_FALSE(replay.tenant);
+    EXPECT_FALSE(replay.shuffle);
+    EXPECT_EQ(replay.speed, 0);
+    EXPECT_EQ(replay.output, kro::OutputForm::Text);
+    EXPECT_EQ(read({"replay", "e", "--speed=2.5"}).value().replay.speed, 2.5);
+    EXPECT_TRUE(read({"replay", "e", "--cluster", "--onboarding=platform"}).value().replay.cluster);
+    EXPECT_EQ(read({"replay", "e", "--to=http://x"}).value().replay.to, "http://x");
+    EXPECT_EQ(read({"replay", "e", "--output=html"}).value().replay.output, kro::OutputForm::Html);
+}
+
+TEST(Settings, NameWhatAReplayCannotUse) {
+    std::vector<std::pair<std::vector<std::string>, std::string>> const rows{
+        {{"replay"}, "ARCHIVE"},
+        {{"replay", "e", "--tenant=acme"}, "--tenant is \"acme\""},
+        {{"replay", "e", "--output=xml"}, "--output is \"xml\"; expected text, json or html"},
+        {{"replay", "e", "--speed=0"}, "--speed must be more than 0"},
+        {{"replay", "e", "--drop=1"}, "--drop must be 2 or more"},
+        {{"replay", "e", "--shuffle=x"}, "--shuffle"},
+        {{"replay", "e", "--cluster", "--to=http://x"}, "--cluster excludes --to"},
+        {{"replay", "e", "--shuffle=1", "--speed=1"}, "--speed"},
+        {{"explain"}, "TENANT"},
+        {{"explain", "acme"}, "TENANT is \"acme\"; expected the namespace and the name of a Kro"},
+        {{"explain", "team-a/acme", "--output=html"}, "expected text or json"}};
+    for (auto const& [arguments, part] : rows) {
+        auto const settings = read(arguments);
+        ASSERT_FALSE(settings) << part;
+        EXPECT_EQ(settings.error().status, 2) << part;
+        EXPECT_TRUE(contains(settings.error().text, part)) << settings.error().text;
+    }
+}
+
+TEST(Settings, SayWhoIsExplained) {
+    Settings const settings = read({"explain", "team-a/acme", "--output", "json", "--kubeconfig", "p.yaml"}).value();
+    EXPECT_EQ(settings.command, kro::Command::Explain);
+    EXPECT_EQ(settings.explain.tenant, (kro::Tenant{"team-a", "acme"}));
+    EXPECT_EQ(settings.explain.output, kro::OutputForm::JsonLines);
+    EXPECT_EQ(settings.kubeconfig, "p.yaml");
+}
+
 TEST(Settings, SayWhereEventsAreRecorded) {
     EXPECT_EQ(read({}).value().record.file, "");
     EXPECT_EQ(read({"serve", "--record", "/a/events.jsonl"}).value().record.file, "/a/events.jsonl");
