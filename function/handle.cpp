@@ -14,6 +14,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
+/// So many are kept; a tenant's name and its namespace are some 150 bytes.
+constexpr std::size_t kKnownNamespaces = 10'000;
+
 Report ended(Outcome::Kind kind, std::string why) {
     Report report;
     report.outcome = {kind, std::move(why), std::nullopt};
@@ -67,32 +70,26 @@ HttpAnswer EventHandler::handle(events::HttpMessage const& message) {
         return {status, std::nullopt, reason};
     }
     Outcome outcome{Outcome::Kind::Done, "no events", std::nullopt};
-    for (auto const& event : *parsed) outcome = worse(outcome, answer_event(event, deadline));
+    for (auto const& event : *parsed) outcome = worse(outcome, answer_event(event, nullptr, deadline));
     return answer_for(outcome);
 }
 
-HttpAnswer EventHandler::handle(events::CloudEvent const& event) {
-    return answer_for(answer_event(event, steady_clock::now() + options_.budget));
+HttpAnswer EventHandler::handle(events::CloudEvent const& event, Route const* route) {
+    return answer_for(answer_event(event, route, steady_clock::now() + options_.budget));
 }
 
-Outcome EventHandler::answer_event(events::CloudEvent const& event, base::Deadline deadline) {
+Outcome EventHandler::answer_event(events::CloudEvent const& event, Route const* route, base::Deadline deadline) {
     auto const start = steady_clock::now();
     Handled handled{event, clock_()};
-    handled.report = run(handled, deadline);
+    handled.report = route != nullptr ? run(handled, *route, deadline) : run(handled, deadline);
     log_event(handled, since(start));
     if (witness_) witness_(handled);
     return std::move(handled.report.outcome);
 }
 
 Report EventHandler::run(Handled& handled, base::Deadline deadline) {
-    if (handled.event.type == kReconcileType) {
-        auto tenant = parse_tenant(handled.event.subject.value_or(""));
-        if (!tenant) return ended(Outcome::Kind::Rejected, "subject: is no tenant");
-        return run(handled, ForTenant{.tenant = *std::move(tenant), .why = "its subject names the tenant"}, deadline);
-    }
-    auto const meaning = events::meaning_of(handled.event);
-    if (!meaning) return ended(Outcome::Kind::Rejected, events::to_string(meaning.error()));
-    return run(handled, route(*meaning, provider_), deadline);
+    auto const way = route(handled.event, events::meaning_of(handled.event), provider_);
+    return way ? run(handled, *way, deadline) : ended(Outcome::Kind::Rejected, way.error());
 }
 
 Report EventHandler::run(Handled& handled, Route const& route, base::Deadline deadline) {
@@ -123,19 +120,32 @@ Report EventHandler::run_tenant(ForTenant const& one, base::Deadline deadline) {
 
 Report EventHandler::run_namespace(Handled& handled, ForNamespace const& one, base::Deadline deadline) {
     Report report;
-    auto const tenants = all_tenants(clusters_, deadline, report);
-    if (!tenants) {
-        report.outcome = {Outcome::Kind::Retry, tenants.error().message, tenants.error().retry_after};
-        return report;
+    auto tenant = tenant_in(one.namespace_);
+    if (!tenant) {
+        auto const tenants = all_tenants(clusters_, deadline, report);
+        if (!tenants) {
+            report.outcome = {Outcome::Kind::Retry, tenants.error().message, tenants.error().retry_after};
+            return report;
+        }
+        auto const found = std::find_if(tenants->begin(), tenants->end(),
+                                        [&](Tenant const& each) { return tenant_namespace(each) == one.namespace_; });
+        if (found == tenants->end()) {
+            report.outcome = {Outcome::Kind::Done, "ignored: no tenant has the namespace " + one.namespace_, std::nullopt};
+            return report;
+        }
+        tenant = *found;
+        std::lock_guard const lock{namespaces_mutex_};
+        if (namespaces_.size() >= kKnownNamespaces) namespaces_.clear();
+        namespaces_.emplace(one.namespace_, *found);
     }
-    auto const found = std::find_if(tenants->begin(), tenants->end(),
-                                    [&](Tenant const& tenant) { return tenant_namespace(tenant) == one.namespace_; });
-    if (found == tenants->end()) {
-        report.outcome = {Outcome::Kind::Done, "ignored: no tenant has the namespace " + one.namespace_, std::nullopt};
-        return report;
-    }
-    handled.whom = to_string(*found);
-    return run_tenant({.tenant = *found, .flux_object = true}, deadline);
+    handled.whom = to_string(*tenant);
+    return run_tenant({.tenant = *std::move(tenant), .flux_object = true}, deadline);
+}
+
+std::optional<Tenant> EventHandler::tenant_in(std::string const& namespace_) {
+    std::lock_guard const lock{namespaces_mutex_};
+    auto const known = namespaces_.find(namespace_);
+    return known == namespaces_.end() ? std::nullopt : std::optional{known->second};
 }
 
 Report EventHandler::run_everyone(Handled& handled, ForEveryone const& route, base::Deadline deadline) {

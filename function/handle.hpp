@@ -13,7 +13,10 @@
 
 #include <chrono>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -48,8 +51,8 @@ class EventHandler {
     /// Answers one HTTP message. Never throws.
     HttpAnswer handle(events::HttpMessage const& message);
 
-    /// Answers one event that has been read already.
-    HttpAnswer handle(events::CloudEvent const& event);
+    /// Answers one event that has been read already. `route`: its way, where that is known already.
+    HttpAnswer handle(events::CloudEvent const& event, Route const* route = nullptr);
 
     /// Takes these for what an earlier run wrote: an event about one of them is an echo.
     void remember(std::vector<Written> const& written) { echo_.remember(written); }
@@ -62,11 +65,12 @@ class EventHandler {
 
   private:
     Context context() const { return {clusters_, provider_, options_.keep}; }
-    Outcome answer_event(events::CloudEvent const& event, base::Deadline deadline);
+    Outcome answer_event(events::CloudEvent const& event, Route const* route, base::Deadline deadline);
     Report run(Handled& handled, base::Deadline deadline);
     Report run(Handled& handled, Route const& route, base::Deadline deadline);
     Report run_tenant(ForTenant const& route, base::Deadline deadline);
     Report run_namespace(Handled& handled, ForNamespace const& route, base::Deadline deadline);
+    std::optional<Tenant> tenant_in(std::string const& namespace_);
     Report run_everyone(Handled& handled, ForEveryone const& route, base::Deadline deadline);
     Report resync(Handled& handled, ForEveryone const& route, base::Deadline deadline);
     Report reconcile_seen(Observed observed, base::Deadline deadline);
@@ -85,6 +89,8 @@ class EventHandler {
     Turnstile<Tenant, Report> turnstile_;
     Turnstile<std::monostate, Report> everyone_;
     Echo echo_;
+    std::mutex namespaces_mutex_;
+    std::unordered_map<std::string, Tenant> namespaces_;  ///< whose they are: a namespace is never another tenant's
 };
 
 }  // namespace kro

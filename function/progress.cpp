@@ -15,18 +15,16 @@ std::uintmax_t Progress::step(std::uintmax_t done, std::uintmax_t total) const {
     return total == 0 ? kBarWidth : done * kBarWidth / total;
 }
 
-bool Progress::is_due(std::uintmax_t done, std::uintmax_t total) const {
-    bool const ends = done == 0 || (done == total && audience_ == Audience::Person);
-    return ends || step(done, total) != shown_;
-}
+bool Progress::is_due(std::uintmax_t done, std::uintmax_t total) const { return step(done, total) != shown_; }
 
 void Progress::show(std::uintmax_t done, std::uintmax_t total, std::string const& short_text, std::string const& line) {
-    shown_ = step(done, total);
+    std::uintmax_t const now = step(done, total);
+    shown_ = now;
     if (audience_ == Audience::Program) {
         err_ << line << std::endl;
         return;
     }
-    err_ << "\r[" << std::string(shown_, '#') << std::string(kBarWidth - shown_, ' ') << "] " << short_text << std::flush;
+    err_ << "\r[" << std::string(now, '#') << std::string(kBarWidth - now, ' ') << "] " << short_text << std::flush;
     if (done == total) err_ << std::endl;
 }
 

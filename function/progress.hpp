@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 namespace kro {
@@ -28,7 +29,7 @@ class Progress {
 
     std::ostream& err_;
     Audience audience_;
-    std::uintmax_t shown_ = 0;
+    std::optional<std::uintmax_t> shown_;
 };
 
 }  // namespace kro

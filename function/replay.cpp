@@ -26,14 +26,10 @@ EventHandler::Options handler_options(Replay::Options const& options) {
     return of_handler;
 }
 
-/// Whom an event is for; nobody where it can't be understood, which is the handler's to say.
-Route route_of(events::CloudEvent const& event, base::Result<events::Meaning, events::Malformed> const& meaning,
-               Provider const& provider) {
-    if (event.type == kReconcileType) {
-        if (auto tenant = parse_tenant(event.subject.value_or(""))) return ForTenant{.tenant = *std::move(tenant)};
-        return ForNobody{};
-    }
-    return meaning ? route(*meaning, provider) : Route{ForNobody{}};
+/// Which state of its object the event tells of.
+void set_version(Route& route, std::string const& version) {
+    if (auto* const one = std::get_if<ForTenant>(&route)) one->resource_version = version;
+    if (auto* const all = std::get_if<ForEveryone>(&route)) all->resource_version = version;
 }
 
 std::string listed(std::vector<std::string> const& texts) {
@@ -87,41 +83,39 @@ void Replay::take(events::StoredEvent stored) {
     auto const time = time_of(stored);
     if (replay_clock_ && time) replay_clock_->advance(*time);
     auto meaning = events::meaning_of(stored.event);
-    Route const route = route_of(stored.event, meaning, options_.provider);
+    auto const understood = route(stored.event, meaning, options_.provider);
+    Route way = understood ? *understood : Route{ForNobody{}};
     auto const parts = recorded_parts(stored.event);
-    bool const wanted = is_wanted(stored.event.type, route, options_);
+    bool const wanted = is_wanted(stored.event.type, way, options_);
     if (world_ != nullptr && options_.takes_objects) {
         if (auto* const about = meaning ? std::get_if<events::ObjectEvent>(&*meaning) : nullptr) {
-            world_->take(stored.event, std::move(*about));
+            if (auto const own = world_->take(std::move(*about))) set_version(way, *own);
         }
         wanted ? world_->expect(parts) : world_->take(parts);
-        follow_recording(stored, route, !parts.empty());
+        follow_recording(stored, way, !parts.empty());
     }
     if (!wanted) return;
     bool const shared = std::any_of(parts.begin(), parts.end(), [](RecordedPart const& part) { return part.shared; });
     if (shared) {
-        answer_without_run(stored, route, {Outcome::Kind::Done, "answered by the run for another event"});
-    } else if (parts.empty() && is_unknown(route)) {
+        answer_without_run(stored, way, {Outcome::Kind::Done, "answered by the run for another event"});
+    } else if (parts.empty() && is_unknown(way)) {
         ++left_out_;
-        answer_without_run(stored, route,
-                           {Outcome::Kind::Done, "left out: nothing has told how Kro " + whom_of(route) + " is; --state can"});
+        answer_without_run(stored, way,
+                           {Outcome::Kind::Done, "left out: nothing has told how Kro " + whom_of(way) + " is; --state can"});
     } else {
         current_ = &stored;
-        handler_.handle(stored.event);
+        handler_.handle(stored.event, understood ? &way : nullptr);
         current_ = nullptr;
     }
 }
 
 /// Live, events come while others are answered; whether one was an echo by then is the recording's to say.
-void Replay::follow_recording(events::StoredEvent& stored, Route const& route, bool was_run) {
-    auto* const data = std::get_if<events::Json>(&stored.event.data);
-    if (data == nullptr || stored.outcome.empty()) return;
-    auto const metadata = was_run && data->is_object() ? data->find("metadata") : data->end();
-    if (metadata != data->end() && metadata->is_object()) metadata->erase("resourceVersion");
-    if (was_run || stored.why != kEcho) return;
-    std::string const version = k8s::resource_version_of(*data);
-    if (auto const* one = std::get_if<ForTenant>(&route)) handler_.remember({{one->object, version}});
-    if (auto const* all = std::get_if<ForEveryone>(&route)) handler_.remember({{all->object, version}});
+void Replay::follow_recording(events::StoredEvent const& stored, Route& route, bool was_run) {
+    if (stored.outcome.empty()) return;
+    if (was_run) return set_version(route, {});
+    if (stored.why != kEcho) return;
+    if (auto const* one = std::get_if<ForTenant>(&route)) handler_.remember({{one->object, one->resource_version}});
+    if (auto const* all = std::get_if<ForEveryone>(&route)) handler_.remember({{all->object, all->resource_version}});
 }
 
 /// What a recording has beside this event; empty where it has nothing.
@@ -144,7 +138,8 @@ bool Replay::is_wanted(std::string const& type, Route const& route, Options cons
 }
 
 bool Replay::is_wanted(events::CloudEvent const& event, Options const& options) {
-    return is_wanted(event.type, route_of(event, events::meaning_of(event), options.provider), options);
+    auto const way = route(event, events::meaning_of(event), options.provider);
+    return is_wanted(event.type, way ? *way : Route{ForNobody{}}, options);
 }
 
 void Replay::take_over(ReplayWorld& world, events::StoredEvent stored) {
@@ -153,7 +148,7 @@ void Replay::take_over(ReplayWorld& world, events::StoredEvent stored) {
     }
     auto meaning = events::meaning_of(stored.event);
     if (auto* const about = meaning ? std::get_if<events::ObjectEvent>(&*meaning) : nullptr) {
-        world.take(stored.event, std::move(*about));
+        world.take(std::move(*about));
     }
 }
 

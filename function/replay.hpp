@@ -67,7 +67,7 @@ class Replay {
            Told told);
     bool is_unknown(Route const& route) const;
     std::vector<RecordedPart> recorded_parts(events::CloudEvent const& event);
-    void follow_recording(events::StoredEvent& stored, Route const& route, bool was_run);
+    void follow_recording(events::StoredEvent const& stored, Route& route, bool was_run);
     void answer_without_run(events::StoredEvent const& stored, Route const& route, Outcome outcome);
     void tell(Handled const& handled);
 

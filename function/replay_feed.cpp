@@ -44,11 +44,11 @@ ReplayFeed::ReplayFeed(ReplaySettings const& settings, ReplayIo const& io, Repla
       progress_(io.err, io.audience),
       begun_(steady_clock::now()) {}
 
+/// How much standard input has is not known.
 void ReplayFeed::show(std::uintmax_t done, std::uintmax_t total) {
-    if (steady_clock::now() - begun_ < io_.progress_after || !progress_.is_due(done, total)) return;
+    if (total == 0 || steady_clock::now() - begun_ < io_.progress_after || !progress_.is_due(done, total)) return;
     std::string const events = std::to_string(tally_.events()) + " events";
-    std::string const part = total == 0 ? "" : ", " + std::to_string(done * 100 / total) + " %";
-    progress_.show(done, total, events, events + " replayed" + part);
+    progress_.show(done, total, events, events + " replayed, " + std::to_string(done * 100 / total) + " %");
 }
 
 /// None at the end, and where it was interrupted.
@@ -121,8 +121,10 @@ void ReplayFeed::stream(Take const& take) {
     while (auto unit = next()) {
         keep_pace(unit->event);
         hand_on(*std::move(unit), take);
+        // The reader is ahead.
         auto const [done, total] = reader_.progress();
-        show(done, total);
+        bool const is_last = read_to_the_end_ && window_.empty();
+        show(is_last ? total : std::min(done, std::max<std::uintmax_t>(total, 1) - 1), total);
     }
 }
 

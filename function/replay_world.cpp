@@ -126,16 +126,14 @@ bool ReplayWorld::take(Json object) {
     return true;
 }
 
-void ReplayWorld::take(events::CloudEvent& event, events::ObjectEvent about) {
-    auto const place = placed(about.api_version, about.kind);
-    if (!place || place->cluster == Cluster::ControlPlane) return;
-    if (about.change == events::ObjectEvent::Change::Deleted) {
-        return lose(*place, {about.namespace_, about.name}, k8s::resource_version_of(about.object));
+std::optional<std::string> ReplayWorld::take(events::ObjectEvent event) {
+    auto const place = placed(event.api_version, event.kind);
+    if (!place || place->cluster == Cluster::ControlPlane) return std::nullopt;
+    if (event.change == events::ObjectEvent::Change::Deleted) {
+        lose(*place, {event.namespace_, event.name}, k8s::resource_version_of(event.object));
+        return std::nullopt;
     }
-    if (about.object.is_null()) return;
-    if (auto const own = put(*place, std::move(about.object))) {
-        std::get<events::Json>(event.data)["metadata"]["resourceVersion"] = *own;
-    }
+    return event.object.is_null() ? std::nullopt : put(*place, std::move(event.object));
 }
 
 ReplayWorld::SharedReplayed ReplayWorld::api_of(RecordedPart const& part, Cluster cluster) {
@@ -160,7 +158,7 @@ void ReplayWorld::take(RecordedPart const& part, RecordedPart::Entry const& entr
     if (exchange.verb == Verb::List) return take_list(part, entry, word);
     bool const removed = is_absence(exchange) || text_of(member(exchange.object, "kind")) == "Status";
     // Metadata alone says that it is there.
-    if (exchange.partial && api->memory().find(exchange.resource, exchange.key)) return;
+    if (exchange.partial && api->memory().has(exchange.resource, exchange.key)) return;
     Placed const place{entry.cluster, exchange.resource};
     if (entry.cluster != Cluster::ControlPlane) {
         removed ? lose(place, exchange.key, {}, word) : static_cast<void>(put(place, exchange.object, word));
@@ -254,7 +252,7 @@ void ReplayWorld::assume_sources(Json const& provider_config) {
 void ReplayWorld::assume(k8s::Resource const& resource, Json object) {
     k8s::ObjectKey const key = k8s::key_of(object);
     std::string const path = k8s::path_of(resource, key);
-    if (gone_.contains(path) || platform().find(resource, key)) return;
+    if (gone_.contains(path) || platform().has(resource, key)) return;
     assumed_.insert(name_of(resource, key));
     put({Cluster::Platform, resource}, std::move(object));
 }

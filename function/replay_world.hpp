@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "events/cloud_event.hpp"
 #include "events/knative.hpp"
 #include "function/clusters.hpp"
 #include "function/plan.hpp"
@@ -35,9 +34,9 @@ class ReplayWorld {
     /// Takes over what somebody has seen of an object. Whether its kind plays a part; one that does not is left out.
     bool take(k8s::Json object);
 
-    /// Takes over what an event says of its object: `about` is what it means. An event about a state that one of our writes left here gets the version that this write
-    /// had here, so that it is known as an echo.
-    void take(events::CloudEvent& event, events::ObjectEvent about);
+    /// Takes over what an event says of its object. Where it tells of a state that one of our writes left here: the version that this write
+    /// had here, by which it is known as an echo.
+    std::optional<std::string> take(events::ObjectEvent event);
 
     /// Takes over everything that was looked at or written, as it was at the end.
     void take(std::vector<RecordedPart> const& parts);

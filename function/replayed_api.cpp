@@ -149,7 +149,7 @@ std::optional<std::string> ReplayedApi::take(k8s::Resource const& resource, Json
         }
     }
     auto const before = version == 0 ? memory_->find(resource, key) : std::nullopt;
-    memory_->put(resource, before ? written_over(*before, object) : std::move(object));
+    memory_->set(resource, before ? written_over(*before, object) : std::move(object));
     return std::nullopt;
 }
 
@@ -166,7 +166,7 @@ void ReplayedApi::show(k8s::Resource const& resource, Json object) {
         std::lock_guard const lock{mutex_};
         versions_[k8s::path_of(resource, k8s::key_of(object))] = number_of(k8s::resource_version_of(object));
     }
-    memory_->put(resource, std::move(object));
+    memory_->set(resource, std::move(object));
 }
 
 void ReplayedApi::hide(k8s::Resource const& resource, k8s::ObjectKey const& key) {

@@ -67,6 +67,18 @@ Route route(events::Meaning const& meaning, Provider const& provider) {
     return ForNobody{"this type of event is none of ours"};
 }
 
+base::Result<Route, std::string> route(events::CloudEvent const& event,
+                                       base::Result<events::Meaning, events::Malformed> const& meaning,
+                                       Provider const& provider) {
+    if (event.type != kReconcileType) {
+        if (!meaning) return base::Failure{events::to_string(meaning.error())};
+        return route(*meaning, provider);
+    }
+    auto tenant = parse_tenant(event.subject.value_or(""));
+    if (!tenant) return base::Failure{std::string{"subject: is no tenant"}};
+    return Route{ForTenant{.tenant = *std::move(tenant), .why = "its subject names the tenant"}};
+}
+
 std::string whom_of(Route const& route) {
     return std::visit(base::Overloaded{[](ForTenant const& one) { return to_string(one.tenant); },
                                        [](ForNamespace const& one) { return "namespace " + one.namespace_; },

@@ -56,6 +56,10 @@ using Route = std::variant<ForTenant, ForNamespace, ForEveryone, ForUsersOf, For
 /// Whom an event concerns, from the event alone.
 Route route(events::Meaning const& meaning, Provider const& provider);
 
+/// The same, for any event; `meaning` is what events::meaning_of() says of it. The error says why it can never be understood.
+base::Result<Route, std::string> route(events::CloudEvent const& event,
+                                       base::Result<events::Meaning, events::Malformed> const& meaning, Provider const& provider);
+
 /// "team-a/acme", "everyone", "namespace mcp--...", "users of Secret pull"; "" for nobody.
 std::string whom_of(Route const& route);
 

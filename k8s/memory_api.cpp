@@ -218,6 +218,12 @@ Json MemoryApi::put(Resource const& resource, Json object) {
     return stored;
 }
 
+void MemoryApi::set(Resource const& resource, Json object) {
+    std::lock_guard const lock{server_->mutex};
+    server_->store.set(resource, std::move(object));
+    server_->changed.notify_all();
+}
+
 void MemoryApi::identify(Resource const& resource, ObjectKey const& key, Json const& metadata) {
     std::lock_guard const lock{server_->mutex};
     server_->store.identify(resource, key, metadata);
@@ -226,6 +232,11 @@ void MemoryApi::identify(Resource const& resource, ObjectKey const& key, Json co
 std::optional<Json> MemoryApi::find(Resource const& resource, ObjectKey const& key) const {
     std::lock_guard const lock{server_->mutex};
     return server_->store.find(resource, key);
+}
+
+bool MemoryApi::has(Resource const& resource, ObjectKey const& key) const {
+    std::lock_guard const lock{server_->mutex};
+    return server_->store.has(resource, key);
 }
 
 std::vector<Json> MemoryApi::all(Resource const& resource) const {

@@ -116,10 +116,13 @@ class MemoryApi final : public Api {
     /// Seeds or replaces an object. Identity, version, managedFields, status and deletion that `object` says are kept, the rest
     /// is filled in; without managedFields nobody owns its fields. A missing namespace is made too. Returns what is stored.
     Json put(Resource const& resource, Json object);
+    /// The same, without a copy of what is stored.
+    void set(Resource const& resource, Json object);
     /// Gives an object the identity that another API server gave it: what `metadata` says of uid, resourceVersion, generation and
     /// creationTimestamp. No change is told of it; an object that is not there is left so.
     void identify(Resource const& resource, ObjectKey const& key, Json const& metadata);
     std::optional<Json> find(Resource const& resource, ObjectKey const& key) const;
+    bool has(Resource const& resource, ObjectKey const& key) const;
     std::vector<Json> all(Resource const& resource) const;
     /// Removes an object at once, finalizers or not. Whether there was one.
     bool erase(Resource const& resource, ObjectKey const& key);

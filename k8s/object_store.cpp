@@ -104,12 +104,14 @@ void ObjectStore::stop_serving(Resource const& resource) {
     std::erase_if(types_, [&](auto const& candidate) { return candidate.get() == type; });
 }
 
-Json ObjectStore::put(Resource const& resource, Json object) {
+Json ObjectStore::put(Resource const& resource, Json object) { return render(seed(resource, std::move(object))); }
+
+ObjectStore::Stored& ObjectStore::seed(Resource const& resource, Json object) {
     Type& type = served(resource);
     ObjectKey const key = key_of(object);
     bool const namespaced = type.resource.scope == Resource::Scope::Namespaced;
-    if (namespaced && !key.namespace_.empty() && !find(kNamespaces, {"", key.namespace_})) {
-        put(kNamespaces, {{"metadata", {{"name", key.namespace_}}}});
+    if (namespaced && !key.namespace_.empty() && !has(kNamespaces, {"", key.namespace_})) {
+        set(kNamespaces, {{"metadata", {{"name", key.namespace_}}}});
     }
     object["apiVersion"] = api_version(type.resource);
     object["kind"] = type.resource.kind;
@@ -132,7 +134,7 @@ Json ObjectStore::put(Resource const& resource, Json object) {
     Stored& stored = type.objects[place];
     stored = {std::move(object), std::move(managers)};
     remember(is_new ? Change::Kind::Added : Change::Kind::Updated, type, stored);
-    return render(stored);
+    return stored;
 }
 
 void ObjectStore::identify(Resource const& resource, ObjectKey const& key, Json const& metadata) {
@@ -149,6 +151,11 @@ std::optional<Json> ObjectStore::find(Resource const& resource, ObjectKey const&
     Type* const type = type_of(resource);
     Stored const* const stored = type == nullptr ? nullptr : stored_at(*type, key);
     return stored == nullptr ? std::nullopt : std::optional{render(*stored)};
+}
+
+bool ObjectStore::has(Resource const& resource, ObjectKey const& key) const {
+    Type* const type = type_of(resource);
+    return type != nullptr && stored_at(*type, key) != nullptr;
 }
 
 std::vector<Json> ObjectStore::all(Resource const& resource) const {

@@ -32,8 +32,10 @@ class ObjectStore {
     void stop_serving(Resource const& resource);
 
     Json put(Resource const& resource, Json object);
+    void set(Resource const& resource, Json object) { seed(resource, std::move(object)); }
     void identify(Resource const& resource, ObjectKey const& key, Json const& metadata);
     std::optional<Json> find(Resource const& resource, ObjectKey const& key) const;
+    bool has(Resource const& resource, ObjectKey const& key) const;
     std::vector<Json> all(Resource const& resource) const;
     bool erase(Resource const& resource, ObjectKey const& key);
 
@@ -58,6 +60,8 @@ class ObjectStore {
         bool deletion_is_held = false;
     };
     using Step = std::optional<Refusal>;
+
+    Stored& seed(Resource const& resource, Json object);
 
     // Which object, and whether it may be written.
     Type* type_of(Resource const& resource) const;
