@@ -125,13 +125,11 @@ std::shared_ptr<Contents const> contents_of(k8s::Request const& request, k8s::An
 }  // namespace
 
 Exchange exchange_of(Addressed const& asked, k8s::Answer const& answer, Keep keep) {
-    using Verb = k8s::Request::Verb;
     k8s::Request const& request = asked.request;
-    bool const read = request.verb == Verb::Get || request.verb == Verb::List || request.verb == Verb::Discover;
     Exchange exchange;
     exchange.cluster = asked.cluster;
     exchange.request = k8s::describe(request);
-    exchange.write = !read;
+    exchange.write = !k8s::is_read(request.verb);
     if (!answer.result) exchange.error = answer.result.error();
     exchange.duration = answer.duration;
     exchange.subject = request.resource.kind.empty() ? k8s::api_version(request.resource) : std::string{request.resource.kind};

@@ -44,8 +44,6 @@ std::string name_of(k8s::Resource const& resource, k8s::ObjectKey const& key) {
     return std::string{resource.kind} + " " + k8s::to_string(key);
 }
 
-bool is_read(Verb verb) { return verb == Verb::Get || verb == Verb::List || verb == Verb::Discover; }
-
 bool is_absence(RecordedExchange const& exchange) {
     return exchange.error && exchange.error->kind == k8s::Error::Kind::NotFound && !exchange.error->type_not_served;
 }
@@ -197,7 +195,7 @@ void ReplayWorld::expect(std::vector<RecordedPart> const& parts) {
             if (!api) continue;
             std::string const owner = entry.cluster == Cluster::ControlPlane ? to_string(*part.tenant) : "";
             bool const first = touched.insert(owner + k8s::path_of(exchange.resource, exchange.key)).second;
-            if (first && is_read(exchange.verb)) take(part, entry, Word::This);
+            if (first && k8s::is_read(exchange.verb)) take(part, entry, Word::This);
             if (!entry.listed) api->expect(exchange);
         }
     }

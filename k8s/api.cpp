@@ -76,6 +76,11 @@ Request remove(Resource const& resource, ObjectKey key, Preconditions preconditi
 
 Request discover(Resource const& resource) { return request_for(Request::Verb::Discover, resource, {}); }
 
+bool is_read(Request::Verb verb) {
+    using Verb = Request::Verb;
+    return verb == Verb::Get || verb == Verb::List || verb == Verb::Discover;
+}
+
 std::string describe(Request const& request) {
     std::string text{verb_name(request.verb)};
     text += ' ';

@@ -84,6 +84,9 @@ Request json_patch(Resource const& resource, ObjectKey key, Json patch, std::str
 Request remove(Resource const& resource, ObjectKey key, Preconditions preconditions);
 Request discover(Resource const& resource);
 
+/// Whether it can't change anything, whatever it is about.
+bool is_read(Request::Verb verb);
+
 /// "get secrets openmcp-system/pull": the beginning of every error message and of the debug log's lines.
 std::string describe(Request const& request);
 

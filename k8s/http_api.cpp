@@ -12,10 +12,6 @@ using Outcome = HttpExchange::Outcome;
 
 constexpr std::size_t kErrorMessageLimit = 1024;
 
-bool is_write(Request const& request) {
-    return request.verb != Request::Verb::Get && request.verb != Request::Verb::List && request.verb != Request::Verb::Discover;
-}
-
 /// The server says so when an object of that name is there, and is another one: in one way while it decides, in another while it
 /// stores.
 bool is_about_another_uid(Error const& error) {
@@ -136,7 +132,7 @@ Result<Json> HttpApi::judged(Attempt& attempt) const {
         (error.kind == Error::Kind::NotFound || is_about_another_uid(error))) {
         return Json{{"apiVersion", "v1"}, {"kind", "Status"}, {"status", "Success"}};
     }
-    error.maybe_done = is_write(request) && (attempt.lost || (!answered && exchange.sent));
+    error.maybe_done = !is_read(request.verb) && (attempt.lost || (!answered && exchange.sent));
     return Failure{std::move(error)};
 }
 

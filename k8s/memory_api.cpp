@@ -84,19 +84,7 @@ MemoryApi::Matches on(Request::Verb verb, Resource const& resource, std::string 
     };
 }
 
-bool is_write(Request const& request) {
-    switch (request.verb) {
-        case Request::Verb::Get:
-        case Request::Verb::List:
-        case Request::Verb::Discover: return false;
-        case Request::Verb::Create:
-        case Request::Verb::Apply:
-        case Request::Verb::MergePatch:
-        case Request::Verb::JsonPatch:
-        case Request::Verb::Delete: return !request.dry_run;
-    }
-    std::abort();
-}
+bool is_write(Request const& request) { return !is_read(request.verb) && !request.dry_run; }
 
 struct MemoryApi::Server {
     Server(base::Clock server_clock, MemoryOptions const& server_options)

@@ -4,15 +4,8 @@
 #include <set>
 
 namespace k8s {
-namespace {
 
 using Verb = Request::Verb;
-
-bool is_read(Request const& request) {
-    return request.verb == Verb::Get || request.verb == Verb::List || request.verb == Verb::Discover;
-}
-
-}  // namespace
 
 /// What this view has beside the server.
 struct OverlayApi::View {
@@ -81,7 +74,7 @@ std::vector<Answer> OverlayApi::send(std::span<Request const> batch, base::Deadl
     std::vector<Request> reads;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        if (!is_read(batch[i])) {
+        if (!is_read(batch[i].verb)) {
             answers[i] = write(*current, batch[i], deadline);
         } else if (batch[i].verb == Verb::Get && current->has_written(batch[i].resource, batch[i].key)) {
             answers[i] = std::move(current->memory.send({&batch[i], 1}, deadline).front());
