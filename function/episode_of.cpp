@@ -46,8 +46,6 @@ Target target_of(Exchange const& exchange) {
     return {exchange.cluster, request.resource, std::move(key)};
 }
 
-bool is_absence(k8s::Error const& error) { return error.kind == k8s::Error::Kind::NotFound && !error.type_not_served; }
-
 std::string redacted(std::string const& text, Redactor const* redactor) {
     return redactor != nullptr ? redactor->redacted(text) : text;
 }
@@ -60,7 +58,7 @@ Json redacted(Json object, Redactor const* redactor, std::string_view kind = {})
 bool is_assumed(Json const& object) { return k8s::annotation_of(object, kAssumedAnnotation) == "true"; }
 
 std::string found(Exchange const& exchange, Redactor const* redactor) {
-    if (exchange.error) return is_absence(*exchange.error) ? "absent" : redacted(exchange.error->message, redactor);
+    if (exchange.error) return exchange.error->is_absence() ? "absent" : redacted(exchange.error->message, redactor);
     if (exchange.contents && is_assumed(exchange.contents->answer)) return "assumed";
     if (!exchange.contents || exchange.contents->request.verb != Request::Verb::List) return "present";
     std::size_t const count = k8s::items_of(exchange.contents->answer).size();
@@ -68,7 +66,7 @@ std::string found(Exchange const& exchange, Redactor const* redactor) {
 }
 
 Episode::Look look_of(Exchange const& exchange, Redactor const* redactor) {
-    bool const failed = exchange.error && !is_absence(*exchange.error);
+    bool const failed = exchange.error && !exchange.error->is_absence();
     return {exchange.cluster, exchange.subject, found(exchange, redactor), failed};
 }
 

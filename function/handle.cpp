@@ -214,7 +214,7 @@ Report EventHandler::run_users_of(Handled& handled, ForUsersOf const& used, base
     Addressed const asked{Cluster::Platform, k8s::get(kProviderConfigs, {{}, provider_.name})};
     auto answers = clusters_.send({&asked, 1}, nullptr, deadline);
     auto const& config = answers.front().result;
-    if (!config && config.error().kind == k8s::Error::Kind::NotFound && !config.error().type_not_served) {
+    if (!config && config.error().is_absence()) {
         return ended(Outcome::Kind::Done, "ignored: there is no ProviderConfig that could name it");
     }
     if (!config) {

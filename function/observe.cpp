@@ -26,7 +26,7 @@ Seen seen_in(k8s::Answer answer, Target const& target) {
     }
     k8s::Error error = std::move(answer.result).error();
     bool const discovery = target.resource.version.empty();
-    if (error.kind == k8s::Error::Kind::NotFound && (!error.type_not_served || discovery)) return seen;
+    if (error.is_absence() || (discovery && error.kind == k8s::Error::Kind::NotFound)) return seen;
     seen.state = Seen::State::Failed;
     seen.error = std::move(error);
     return seen;

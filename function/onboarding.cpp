@@ -55,7 +55,7 @@ bool is_granted(Json const& request) {
 k8s::Result<Json> find_or_make(k8s::Api& platform, k8s::Resource const& resource, Json wanted, base::Deadline deadline) {
     k8s::ObjectKey const key = k8s::key_of(wanted);
     auto found = k8s::send_one(platform, k8s::get(resource, key), deadline);
-    if (!found && found.error().kind == k8s::Error::Kind::NotFound && !found.error().type_not_served) {
+    if (!found && found.error().is_absence()) {
         return k8s::send_one(platform, k8s::apply(resource, std::move(wanted), kFieldManager), deadline);
     }
     Json request = TRY(std::move(found));

@@ -45,7 +45,7 @@ std::string name_of(k8s::Resource const& resource, k8s::ObjectKey const& key) {
 }
 
 bool is_absence(RecordedExchange const& exchange) {
-    return exchange.error && exchange.error->kind == k8s::Error::Kind::NotFound && !exchange.error->type_not_served;
+    return exchange.error && exchange.error->is_absence();
 }
 
 }  // namespace

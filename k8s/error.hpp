@@ -43,6 +43,9 @@ struct Error {
     bool type_not_served =
         false;                ///< a 404 whose Status names no object: the path of the resource itself is unknown to the server
     bool maybe_done = false;  ///< the answer was lost after a write may have reached the server
+
+    /// Whether it says that there is no such object, and not that nobody knows of such objects.
+    bool is_absence() const { return kind == Kind::NotFound && !type_not_served; }
 };
 
 template <class T>

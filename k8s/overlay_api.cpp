@@ -101,8 +101,7 @@ std::vector<Answer> OverlayApi::send(std::span<Request const> batch, base::Deadl
 std::optional<Error> OverlayApi::fetch(View& view, Resource const& resource, ObjectKey const& key, base::Deadline deadline) {
     if (view.knows(resource, key)) return std::nullopt;
     auto const found = send_one(*server_, get(resource, key), deadline);
-    bool const absent = !found && found.error().kind == Error::Kind::NotFound && !found.error().type_not_served;
-    if (!found && !absent) return found.error();
+    if (!found && !found.error().is_absence()) return found.error();
     view.know(resource, key, found ? &*found : nullptr);
     return std::nullopt;
 }
