@@ -27,11 +27,6 @@ constexpr std::array kKinds{Placed{Cluster::Onboarding, kKros},
                             Placed{Cluster::Platform, k8s::kConfigMaps},
                             Placed{Cluster::ControlPlane, kResourceGraphDefinitions}};
 
-std::string_view group_of(std::string_view api_version) {
-    auto const slash = api_version.find('/');
-    return slash == std::string_view::npos ? std::string_view{} : api_version.substr(0, slash);
-}
-
 template <class Value, std::size_t size>
 std::optional<Value> named(std::array<std::pair<std::string_view, Value>, size> const& names, std::string const& name) {
     auto const found = std::find_if(names.begin(), names.end(), [&](auto const& one) { return one.first == name; });
@@ -113,7 +108,7 @@ RecordedPart read_part(Json const& json, Clusters& clusters) {
 
 std::optional<Placed> placed(std::string_view api_version, std::string_view kind) {
     auto const found = std::find_if(kKinds.begin(), kKinds.end(), [&](Placed const& one) {
-        return one.resource.kind == kind && one.resource.group == group_of(api_version);
+        return one.resource.kind == kind && one.resource.group == k8s::group_of(api_version);
     });
     return found == kKinds.end() ? std::nullopt : std::optional{*found};
 }

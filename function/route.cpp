@@ -10,15 +10,9 @@
 namespace kro {
 namespace {
 
-/// The group of an apiVersion, "" for the core group.
-std::string_view group_of(std::string_view api_version) {
-    auto const slash = api_version.find('/');
-    return slash == std::string_view::npos ? std::string_view{} : api_version.substr(0, slash);
-}
-
 /// Any version of the resource's kind: what an event's version is, is the source's choice.
 bool is(events::ObjectEvent const& event, k8s::Resource const& resource) {
-    return event.kind == resource.kind && group_of(event.api_version) == resource.group;
+    return event.kind == resource.kind && k8s::group_of(event.api_version) == resource.group;
 }
 
 /// Which state of the object it tells of. A deletion is always news.

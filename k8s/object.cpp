@@ -35,6 +35,11 @@ std::string api_version(Resource const& resource) {
     return std::string{resource.group} + "/" + std::string{resource.version};
 }
 
+std::string_view group_of(std::string_view api_version) {
+    auto const slash = api_version.find('/');
+    return slash == std::string_view::npos ? std::string_view{} : api_version.substr(0, slash);
+}
+
 std::string path_of(Resource const& resource, ObjectKey const& key, std::string_view subresource) {
     std::string path = resource.group.empty() ? "/api" : "/apis";
     if (!resource.group.empty()) append_segment(path, resource.group);

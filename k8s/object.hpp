@@ -45,6 +45,9 @@ std::string to_string(ObjectKey const& key);
 /// `v1` or `group/version`, as `apiVersion` spells it; the group alone where the resource has no version.
 std::string api_version(Resource const& resource);
 
+/// The group of an `apiVersion`, "" for the core group.
+std::string_view group_of(std::string_view api_version);
+
 /// The path of an object, or of the collection where the key has no name: "/apis/<group>/<version>/namespaces/<ns>/<plural>/<name>".
 /// Every segment is percent-encoded.
 std::string path_of(Resource const& resource, ObjectKey const& key, std::string_view subresource = {});
