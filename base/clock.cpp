@@ -58,6 +58,10 @@ std::optional<Time> made_of(int year, int month, int day, int hour, int minute, 
 
 }  // namespace
 
+Clock system_clock() {
+    return [] { return std::chrono::system_clock::now(); };
+}
+
 std::string rfc3339(Time time) { return date_and_time(civil(time)) + "Z"; }
 
 std::string rfc3339_nano(Time time) {

@@ -14,6 +14,9 @@ using Time = std::chrono::system_clock::time_point;
 /// Where wall-clock time comes from. Made once in main; tests hand in a counter.
 using Clock = std::function<Time()>;
 
+/// The machine's own.
+Clock system_clock();
+
 /// The moment after which nobody waits for an answer any more. Monotonic, so that a clock that is set does no harm.
 using Deadline = std::chrono::steady_clock::time_point;
 

@@ -16,8 +16,6 @@ constexpr int kFailed = 1;
 /// Longer than the API servers' own timeouts.
 constexpr std::chrono::minutes kPatience{2};
 
-base::Time now() { return std::chrono::system_clock::now(); }
-
 bool has_changes(Episode::Part const& part) {
     return std::any_of(part.rounds.begin(), part.rounds.end(),
                        [](Episode::Round const& round) { return !round.changes.empty(); });
@@ -53,13 +51,13 @@ int explain(Clusters& clusters, Settings const& settings, base::Time time, std::
 
 int explain_command(Settings const& settings) {
     auto const clusters = open_clusters(settings, [](SharedApi api) {
-        return std::make_shared<k8s::OverlayApi>(std::move(api), now, k8s::OverlayApi::Writes::Imagined);
+        return std::make_shared<k8s::OverlayApi>(std::move(api), base::system_clock(), k8s::OverlayApi::Writes::Imagined);
     });
     if (!clusters) {
         std::cerr << "kro-function: " << clusters.error().message << std::endl;
         return kFailed;
     }
-    return explain(**clusters, settings, now(), random_key(), std::cout);
+    return explain(**clusters, settings, base::system_clock()(), random_key(), std::cout);
 }
 
 }  // namespace kro

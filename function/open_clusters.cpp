@@ -6,14 +6,10 @@
 namespace kro {
 namespace {
 
-base::Clock system_clock() {
-    return [] { return std::chrono::system_clock::now(); };
-}
-
 k8s::HttpOptions http_options() {
     k8s::HttpOptions options;
     options.user_agent = std::string{"kro-function/"} + kProgramVersion;
-    options.clock = system_clock();
+    options.clock = base::system_clock();
     return options;
 }
 
@@ -30,7 +26,7 @@ struct Opener {
         return (*this)(access);
     }
     k8s::Result<SharedApi> file(std::string const& kubeconfig) const {
-        k8s::ClusterAccess const access = TRY(k8s::read_kubeconfig_file(kubeconfig, system_clock()));
+        k8s::ClusterAccess const access = TRY(k8s::read_kubeconfig_file(kubeconfig, base::system_clock()));
         return (*this)(access);
     }
     k8s::Result<SharedApi> platform(Settings const& settings) const {

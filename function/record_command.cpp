@@ -20,7 +20,7 @@ int fail(std::string const& message) {
 }  // namespace
 
 int record_command(Settings const& settings, std::shared_ptr<spdlog::logger> logger) {
-    base::Clock const clock = [] { return std::chrono::system_clock::now(); };
+    base::Clock const clock = base::system_clock();
     Metrics metrics;
     Recorder recorder{recorder_options(settings.record), clock, metrics, logger};
     if (auto const opened = recorder.try_to_open(); !opened) return fail(opened.error());

@@ -186,14 +186,10 @@ void wait_or_be_interrupted(std::chrono::nanoseconds duration) {
     }
 }
 
-base::Clock system_clock() {
-    return [] { return std::chrono::system_clock::now(); };
-}
-
 int replay_on_clusters(Settings const& settings, ReplayIo const& io) {
     std::vector<std::shared_ptr<k8s::OverlayApi>> overlays;
     auto const clusters = open_clusters(settings, [&](SharedApi api) {
-        overlays.push_back(std::make_shared<k8s::OverlayApi>(std::move(api), system_clock(), k8s::OverlayApi::Writes::DryRun));
+        overlays.push_back(std::make_shared<k8s::OverlayApi>(std::move(api), base::system_clock(), k8s::OverlayApi::Writes::DryRun));
         return SharedApi{overlays.back()};
     });
     if (!clusters) {
@@ -203,7 +199,7 @@ int replay_on_clusters(Settings const& settings, ReplayIo const& io) {
     auto const forget = [&] {
         for (auto const& overlay : overlays) overlay->forget();
     };
-    return replay_on(**clusters, forget, settings, system_clock(), io);
+    return replay_on(**clusters, forget, settings, base::system_clock(), io);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ int resync_command(Settings const& settings) {
     }
     auto const audience = ::isatty(STDERR_FILENO) == 1 ? Audience::Person : Audience::Program;
     return resync_command(
-        **clusters, settings, [] { return std::chrono::system_clock::now(); }, std::cout, std::cerr, audience);
+        **clusters, settings, base::system_clock(), std::cout, std::cerr, audience);
 }
 
 }  // namespace kro

@@ -33,10 +33,6 @@ class LoadingTransport {
     std::thread thread_;
 };
 
-base::Clock system_clock() {
-    return [] { return std::chrono::system_clock::now(); };
-}
-
 std::unique_ptr<Clusters> embedded_clusters(Embedded& embedded) {
     SharedApi const onboarding = embedded.onboarding();
     SharedApi const control_plane = embedded.control_plane();
@@ -71,7 +67,7 @@ ServerOptions server_options(Settings const& settings) {
 }
 
 int serve(Settings const& settings, std::shared_ptr<spdlog::logger> logger) {
-    base::Clock const clock = system_clock();
+    base::Clock const clock = base::system_clock();
     LoadingTransport const loading;
     std::unique_ptr<Embedded> embedded;
     std::unique_ptr<Clusters> clusters;
