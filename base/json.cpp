@@ -306,6 +306,10 @@ bool contains_json(Json const& whole, Json const& part) {
 
 std::string text_of(Json const& value) { return value.is_string() ? value.get<std::string>() : std::string{}; }
 
+void put_text(Json& object, std::string_view name, std::string_view text) {
+    if (!text.empty()) object[std::string{name}] = text;
+}
+
 std::int64_t integer_of(Json const& value, std::int64_t otherwise) {
     return value.is_number_integer() ? value.get<std::int64_t>() : otherwise;
 }

@@ -56,6 +56,9 @@ Json const& member(Json const& object, Names const&... path) {
 /// The text of a JSON string, or nothing's: "" for any other value.
 std::string text_of(Json const& value);
 
+/// Sets the member, unless the text is empty: then it is left out.
+void put_text(Json& object, std::string_view name, std::string_view text);
+
 /// A 64-bit integer, or `otherwise` for any other value.
 std::int64_t integer_of(Json const& value, std::int64_t otherwise = 0);
 

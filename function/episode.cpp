@@ -105,13 +105,9 @@ class Comparison {
     static std::string text(Json const* value) { return value == nullptr ? std::string{} : base::dump_json(*value); }
 };
 
-void put(Json& object, std::string_view name, std::string const& text) {
-    if (!text.empty()) object[std::string{name}] = text;
-}
-
 Json to_json(Outcome const& outcome) {
     Json object = {{"kind", name_of(outcome.kind)}};
-    put(object, "why", outcome.why);
+    base::put_text(object, "why", outcome.why);
     return object;
 }
 
@@ -119,8 +115,8 @@ Json to_json(std::vector<Difference> const& differences) {
     Json list = Json::array();
     for (auto const& one : differences) {
         Json object = {{"field", one.field}};
-        put(object, "before", one.before);
-        put(object, "after", one.after);
+        base::put_text(object, "before", one.before);
+        base::put_text(object, "after", one.after);
         list.push_back(std::move(object));
     }
     return list;
@@ -134,8 +130,8 @@ Json to_json(Episode::Look const& look) {
 
 Json to_json(Episode::Change const& change) {
     Json object = {{"cluster", name_of(change.cluster)}, {"request", change.request}, {"subject", change.subject}};
-    put(object, "why", change.why);
-    put(object, "error", change.error);
+    base::put_text(object, "why", change.why);
+    base::put_text(object, "error", change.error);
     if (!change.differences.empty()) object["differences"] = to_json(change.differences);
     return object;
 }
@@ -157,7 +153,7 @@ std::vector<Difference> differences(Json const& before, Json const& after) {
 
 Json to_json(Episode::Part const& part) {
     Json object = {{"outcome", to_json(part.outcome)}};
-    put(object, "tenant", part.tenant);
+    base::put_text(object, "tenant", part.tenant);
     for (auto const& round : part.rounds) object["rounds"].push_back(to_json(round));
     if (!part.status.is_null()) object["status"] = part.status;
     if (!part.changes.empty()) object["changes"] = to_json(part.changes);
@@ -166,16 +162,16 @@ Json to_json(Episode::Part const& part) {
 
 Json to_json(Episode const& episode) {
     Json object = {{"outcome", to_json(episode.outcome)}, {"requests", episode.requests}, {"writes", episode.writes}};
-    put(object, "id", episode.id);
-    put(object, "source", episode.source);
-    put(object, "type", episode.type);
-    put(object, "time", episode.time);
-    put(object, "where", episode.where);
-    put(object, "change", episode.change);
-    put(object, "object", episode.object);
-    put(object, "whom", episode.whom);
-    put(object, "routed", episode.routed);
-    put(object, "recorded", episode.recorded);
+    base::put_text(object, "id", episode.id);
+    base::put_text(object, "source", episode.source);
+    base::put_text(object, "type", episode.type);
+    base::put_text(object, "time", episode.time);
+    base::put_text(object, "where", episode.where);
+    base::put_text(object, "change", episode.change);
+    base::put_text(object, "object", episode.object);
+    base::put_text(object, "whom", episode.whom);
+    base::put_text(object, "routed", episode.routed);
+    base::put_text(object, "recorded", episode.recorded);
     if (episode.answer != 0) object["answer"] = episode.answer;
     for (auto const& part : episode.parts) object["parts"].push_back(to_json(part));
     return object;

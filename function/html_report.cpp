@@ -61,10 +61,6 @@ std::string block(std::string_view name, std::string_view json) {
     return "<script type=\"application/json\" class=\"" + std::string{name} + "\">" + std::string{json} + "</script>\n";
 }
 
-void put(Json& object, std::string_view name, std::string const& text) {
-    if (!text.empty()) object[std::string{name}] = text;
-}
-
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
 std::optional<std::string_view> lane_of(std::string_view subject) {
@@ -106,7 +102,7 @@ Json words_of(Json const& status) {
     Json words = Json::object();
     for (auto const& resource : base::member(status, "resources")) {
         if (base::text_of(base::member(resource, "phase")) == "Ready") continue;
-        put(words, base::text_of(base::member(resource, "kind")), base::text_of(base::member(resource, "message")));
+        base::put_text(words, base::text_of(base::member(resource, "kind")), base::text_of(base::member(resource, "message")));
     }
     return words;
 }
@@ -131,10 +127,10 @@ bool has_failure(Episode::Part const& part) {
 Json row_of(Episode::Part const& part) {
     Json row = {{"tenant", part.tenant}, {"outcome", name_of(part.outcome.kind)}};
     Json const& ready = ready_condition(part.status);
-    put(row, "phase", base::text_of(base::member(part.status, "phase")));
-    put(row, "reason", base::text_of(base::member(ready, "reason")));
-    put(row, "message", base::text_of(base::member(ready, "message")));
-    put(row, "since", base::text_of(base::member(ready, "lastTransitionTime")));
+    base::put_text(row, "phase", base::text_of(base::member(part.status, "phase")));
+    base::put_text(row, "reason", base::text_of(base::member(ready, "reason")));
+    base::put_text(row, "message", base::text_of(base::member(ready, "message")));
+    base::put_text(row, "since", base::text_of(base::member(ready, "lastTransitionTime")));
     if (has_failure(part)) row["failed"] = true;
     if (Json words = words_of(part.status); !words.empty()) row["words"] = std::move(words);
     if (Json objects = objects_of(part); !objects.empty()) row["objects"] = std::move(objects);
@@ -149,14 +145,14 @@ Json row_of(Episode const& episode) {
                 {"answer", episode.answer},
                 {"requests", episode.requests},
                 {"writes", episode.writes}};
-    put(row, "time", episode.time);
-    put(row, "where", episode.where);
-    put(row, "type", episode.type);
-    put(row, "change", episode.change);
-    put(row, "object", episode.object);
-    put(row, "whom", episode.whom);
-    put(row, "why", episode.outcome.why);
-    put(row, "recorded", episode.recorded);
+    base::put_text(row, "time", episode.time);
+    base::put_text(row, "where", episode.where);
+    base::put_text(row, "type", episode.type);
+    base::put_text(row, "change", episode.change);
+    base::put_text(row, "object", episode.object);
+    base::put_text(row, "whom", episode.whom);
+    base::put_text(row, "why", episode.outcome.why);
+    base::put_text(row, "recorded", episode.recorded);
     for (auto const& part : episode.parts) row["parts"].push_back(row_of(part));
     return row;
 }

@@ -52,20 +52,16 @@ std::string_view short_name(Cluster cluster) {
     std::abort();
 }
 
-void add(Json& object, char const* name, std::string_view text) {
-    if (!text.empty()) object[name] = text;
-}
-
 /// Of a target; `verb` is what asks for it.
 Json exchange_with(Cluster cluster, Verb verb, k8s::Resource const& resource, k8s::ObjectKey const& key) {
     Json exchange = {{"cluster", short_name(cluster)}, {"verb", name_of(verb)}};
     Json& type = exchange["resource"] = Json::object();
-    add(type, "group", resource.group);
-    add(type, "version", resource.version);
-    add(type, "plural", resource.plural);
-    add(type, "kind", resource.kind);
-    add(exchange, "namespace", key.namespace_);
-    add(exchange, "name", key.name);
+    base::put_text(type, "group", resource.group);
+    base::put_text(type, "version", resource.version);
+    base::put_text(type, "plural", resource.plural);
+    base::put_text(type, "kind", resource.kind);
+    base::put_text(exchange, "namespace", key.namespace_);
+    base::put_text(exchange, "name", key.name);
     return exchange;
 }
 
@@ -103,9 +99,9 @@ void add_object(Json& exchange, k8s::Resource const& resource, Json const& objec
 Json to_json(Exchange const& one) {
     k8s::Request const& request = one.contents->request;
     Json exchange = exchange_with(one.cluster, request.verb, request.resource, request.key);
-    add(exchange, "subresource", request.subresource);
-    add(exchange, "labelSelector", request.label_selector);
-    add(exchange, "why", one.why);
+    base::put_text(exchange, "subresource", request.subresource);
+    base::put_text(exchange, "labelSelector", request.label_selector);
+    base::put_text(exchange, "why", one.why);
     if (!request.body.is_null()) exchange["body"] = request.body;
     if (request.contents == k8s::Request::Contents::Metadata) exchange["partial"] = true;
     if (one.error) {

@@ -7,19 +7,15 @@ namespace {
 
 using k8s::Json;
 
-void put(Json& object, std::string_view name, std::string const& text) {
-    if (!text.empty()) object[std::string{name}] = text;
-}
-
 void put(Json& object, std::string_view name, std::vector<std::string> const& texts) {
     if (!texts.empty()) object[std::string{name}] = texts;
 }
 
 Json to_json(ReplaySummary::Tenant const& tenant) {
     Json object = {{"tenant", tenant.tenant}, {"events", tenant.events}, {"writes", tenant.writes}};
-    put(object, "phase", tenant.phase);
-    put(object, "message", tenant.message);
-    put(object, "since", tenant.since);
+    base::put_text(object, "phase", tenant.phase);
+    base::put_text(object, "message", tenant.message);
+    base::put_text(object, "since", tenant.since);
     return object;
 }
 
@@ -29,7 +25,7 @@ Json to_json(ReplaySummary::Unreadable const& entry) { return {{"where", entry.w
 
 Json to_json(ReplayHead const& head) {
     Json object = Json::object();
-    put(object, "title", head.title);
+    base::put_text(object, "title", head.title);
     put(object, "archives", head.archives);
     put(object, "options", head.options);
     put(object, "notes", head.notes);
