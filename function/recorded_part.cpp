@@ -1,10 +1,10 @@
 #include "function/recorded_part.hpp"
 
 #include "function/kinds.hpp"
+#include "function/recording_words.hpp"
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace kro {
 namespace {
@@ -13,7 +13,6 @@ using base::member;
 using base::text_of;
 using k8s::Error;
 using k8s::Json;
-using Verb = k8s::Request::Verb;
 
 constexpr std::array kKinds{Placed{Cluster::Onboarding, kKros},
                             Placed{Cluster::Platform, kProviderConfigs},
@@ -27,37 +26,8 @@ constexpr std::array kKinds{Placed{Cluster::Onboarding, kKros},
                             Placed{Cluster::Platform, k8s::kConfigMaps},
                             Placed{Cluster::ControlPlane, kResourceGraphDefinitions}};
 
-template <class Value, std::size_t size>
-std::optional<Value> named(std::array<std::pair<std::string_view, Value>, size> const& names, std::string const& name) {
-    auto const found = std::find_if(names.begin(), names.end(), [&](auto const& one) { return one.first == name; });
-    return found == names.end() ? std::nullopt : std::optional{found->second};
-}
-
-constexpr std::array<std::pair<std::string_view, Verb>, 8> kVerbs{{{"get", Verb::Get},
-                                                                   {"list", Verb::List},
-                                                                   {"create", Verb::Create},
-                                                                   {"apply", Verb::Apply},
-                                                                   {"merge-patch", Verb::MergePatch},
-                                                                   {"json-patch", Verb::JsonPatch},
-                                                                   {"delete", Verb::Delete},
-                                                                   {"discover", Verb::Discover}}};
-
-constexpr std::array<std::pair<std::string_view, Cluster>, 3> kClusters{
-    {{"onboarding", Cluster::Onboarding}, {"platform", Cluster::Platform}, {"control plane", Cluster::ControlPlane}}};
-
-constexpr std::array<std::pair<std::string_view, Error::Kind>, 10> kErrors{{{"NotFound", Error::Kind::NotFound},
-                                                                            {"Conflict", Error::Kind::Conflict},
-                                                                            {"AlreadyExists", Error::Kind::AlreadyExists},
-                                                                            {"Unauthorized", Error::Kind::Unauthorized},
-                                                                            {"Forbidden", Error::Kind::Forbidden},
-                                                                            {"Invalid", Error::Kind::Invalid},
-                                                                            {"Expired", Error::Kind::Expired},
-                                                                            {"Throttled", Error::Kind::Throttled},
-                                                                            {"Unavailable", Error::Kind::Unavailable},
-                                                                            {"Unusable", Error::Kind::Unusable}}};
-
 std::optional<Error> read_error(Json const& json) {
-    auto const kind = named(kErrors, text_of(member(json, "reason")));
+    auto const kind = value_of(text_of(member(json, "reason")), kErrorWords);
     if (!kind) return std::nullopt;
     Error error;
     error.kind = *kind;
@@ -77,8 +47,8 @@ k8s::Resource read_resource(Json const& json, Clusters& clusters) {
 }
 
 std::optional<RecordedPart::Entry> read_entry(Json const& json, Clusters& clusters) {
-    auto const cluster = named(kClusters, text_of(member(json, "cluster")));
-    auto const verb = named(kVerbs, text_of(member(json, "verb")));
+    auto const cluster = value_of(text_of(member(json, "cluster")), kClusterWords);
+    auto const verb = value_of(text_of(member(json, "verb")), kVerbWords);
     if (!cluster || !verb) return std::nullopt;
     RecordedExchange exchange;
     exchange.verb = *verb;

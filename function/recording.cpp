@@ -2,9 +2,9 @@
 
 #include "function/kinds.hpp"
 #include "function/outcome.hpp"
+#include "function/recording_words.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace kro {
 namespace {
@@ -13,48 +13,9 @@ using base::member;
 using k8s::Error;
 using Verb = k8s::Request::Verb;
 
-std::string_view name_of(Verb verb) {
-    switch (verb) {
-        case Verb::Get: return "get";
-        case Verb::List: return "list";
-        case Verb::Create: return "create";
-        case Verb::Apply: return "apply";
-        case Verb::MergePatch: return "merge-patch";
-        case Verb::JsonPatch: return "json-patch";
-        case Verb::Delete: return "delete";
-        case Verb::Discover: return "discover";
-    }
-    std::abort();
-}
-
-std::string_view name_of(Error::Kind kind) {
-    switch (kind) {
-        case Error::Kind::NotFound: return "NotFound";
-        case Error::Kind::Conflict: return "Conflict";
-        case Error::Kind::AlreadyExists: return "AlreadyExists";
-        case Error::Kind::Unauthorized: return "Unauthorized";
-        case Error::Kind::Forbidden: return "Forbidden";
-        case Error::Kind::Invalid: return "Invalid";
-        case Error::Kind::Expired: return "Expired";
-        case Error::Kind::Throttled: return "Throttled";
-        case Error::Kind::Unavailable: return "Unavailable";
-        case Error::Kind::Unusable: return "Unusable";
-    }
-    std::abort();
-}
-
-std::string_view short_name(Cluster cluster) {
-    switch (cluster) {
-        case Cluster::Onboarding: return "onboarding";
-        case Cluster::Platform: return "platform";
-        case Cluster::ControlPlane: return "control plane";
-    }
-    std::abort();
-}
-
 /// Of a target; `verb` is what asks for it.
 Json exchange_with(Cluster cluster, Verb verb, k8s::Resource const& resource, k8s::ObjectKey const& key) {
-    Json exchange = {{"cluster", short_name(cluster)}, {"verb", name_of(verb)}};
+    Json exchange = {{"cluster", word_for(cluster, kClusterWords)}, {"verb", word_for(verb, kVerbWords)}};
     Json& type = exchange["resource"] = Json::object();
     base::put_text(type, "group", resource.group);
     base::put_text(type, "version", resource.version);
@@ -66,7 +27,7 @@ Json exchange_with(Cluster cluster, Verb verb, k8s::Resource const& resource, k8
 }
 
 Json error_of(Error const& error) {
-    Json json = {{"reason", name_of(error.kind)}, {"message", error.message}};
+    Json json = {{"reason", word_for(error.kind, kErrorWords)}, {"message", error.message}};
     if (error.http_status != 0) json["status"] = error.http_status;
     if (error.type_not_served) json["typeNotServed"] = true;
     return json;
@@ -117,7 +78,7 @@ Json to_json(Target const& target, Seen const& seen) {
     exchange["listed"] = true;
     if (seen.present()) add_object(exchange, target.resource, seen.object);
     if (seen.failed()) exchange["error"] = error_of(*seen.error);
-    if (seen.absent()) exchange["error"] = {{"status", 404}, {"reason", name_of(Error::Kind::NotFound)}};
+    if (seen.absent()) exchange["error"] = {{"status", 404}, {"reason", word_for(Error::Kind::NotFound, kErrorWords)}};
     return exchange;
 }
 
