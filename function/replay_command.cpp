@@ -208,7 +208,7 @@ int replay_offline(Settings const& settings, ReplayIo const& io) {
     ReplaySettings const& asked = settings.replay;
     auto const clock = std::make_shared<ReplayClock>();
     ReplayWorld world{[clock] { return clock->now(); }, provider_of(settings)};
-    bool const chance = asked.shuffle.has_value() || asked.drop > 0;
+    bool const chance = asked.leaves_to_chance();
     ReplayTally tally;
     if (auto const given = give_state(world, asked.state, io, tally); !given) {
         io.err << "kro-function: --state " << given.error() << std::endl;
@@ -257,7 +257,7 @@ int replay_on(Clusters& clusters, std::function<void()> const& next, Settings co
         next();
         replay.take(std::move(stored));
     };
-    feed.leaves_to_chance() ? feed.hand_on(feed.read_all(), take) : feed.stream(take);
+    feed.run(take);
     return telling.finish(feed, {});
 }
 
@@ -275,7 +275,7 @@ int replay_to(Settings const& settings, ReplayIo const& io) {
         if (stored.event.type == kObservedType || !Replay::is_wanted(stored.event, options)) return;
         telling.add(stored, poster->post(stored.event));
     };
-    feed.leaves_to_chance() ? feed.hand_on(feed.read_all(), take) : feed.stream(take);
+    feed.run(take);
     return telling.finish(feed, {});
 }
 

@@ -128,6 +128,8 @@ void ReplayFeed::stream(Take const& take) {
     }
 }
 
+void ReplayFeed::run(Take const& take) { settings_.leaves_to_chance() ? hand_on(read_all(), take) : stream(take); }
+
 std::vector<events::StoredEvent> ReplayFeed::read_all() {
     std::vector<events::StoredEvent> all;
     while (auto unit = next()) {

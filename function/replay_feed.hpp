@@ -24,9 +24,8 @@ class ReplayFeed {
 
     ReplayFeed(ReplaySettings const& settings, ReplayIo const& io, ReplayTally& tally);
 
-    /// Whether their order, or which of them there are, is left to chance: then all of them must be known before.
-    bool leaves_to_chance() const { return settings_.shuffle.has_value() || settings_.drop > 0; }
-
+    /// Hands them on as they come, or as chance has it where it is left to chance.
+    void run(Take const& take);
     /// Hands them on as they come.
     void stream(Take const& take);
     /// All of them as they are in the archives.

@@ -37,6 +37,9 @@ struct ReplaySettings {
     OutputForm output = OutputForm::Text;
     bool summary = false;              ///< the sums alone
     std::vector<std::string> options;  ///< as they were given: "--tenant team-a/acme"
+
+    /// Whether the order of the events, or which of them there are, is left to chance: then all of them must be known before.
+    bool leaves_to_chance() const { return shuffle.has_value() || drop > 0; }
 };
 
 /// What `kro-function explain` is asked for.
