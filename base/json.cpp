@@ -2,38 +2,28 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <vector>
 
 template class nlohmann::basic_json<>;
 
 namespace base {
 namespace {
 
-/// Marks, while nlohmann/json parses, a string that stands for a number; a string that starts with it by itself gets a second one.
-/// DEL may stand raw in a JSON string, so the marked text is still JSON.
+/// Stands before the text of a number that is handed to nlohmann/json as a string, since it would be refused as a number. A string that
+/// starts with it by itself gets a second one. DEL may stand raw in a JSON string, so the marked text is still JSON.
 constexpr char kMark = '\x7f';
 
-struct Scanned {
-    std::string text;  ///< the text with odd numbers marked; empty where there are none
-};
+Failure<std::string> not_json() { return Failure{std::string{"not JSON"}}; }
 
 bool in_number(char c) { return (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E'; }
 
-/// Whether nlohmann/json would write the number back as it is spelled.
-bool keeps_its_spelling(std::string_view number) {
-    if (number == "-0" || number.find_first_of(".eE") != std::string_view::npos) return false;
-    bool const negative = number.front() == '-';
-    auto const digits = number.size() - (negative ? 1 : 0);
-    if (digits < 19) return true;
-    if (negative) {
-        std::int64_t value = 0;
-        return std::from_chars(number.data(), number.data() + number.size(), value).ec == std::errc{};
-    }
-    std::uint64_t value = 0;
-    return std::from_chars(number.data(), number.data() + number.size(), value).ec == std::errc{};
+/// Whether the number may be more than a double holds, which nlohmann/json refuses.
+bool may_overflow(std::string_view number) {
+    return number.size() > std::numeric_limits<double>::max_exponent10 || number.find_first_of("eE") != std::string_view::npos;
 }
 
 /// RFC 8259 section 6.
@@ -68,45 +58,34 @@ bool is_name(std::string_view text, std::size_t at) {
     return at < text.size() && text[at] == ':';
 }
 
-/// One pass over the bytes before a tree is built: refuses what nests too deep and marks the numbers that would lose their spelling.
-Result<Scanned, std::string> scan(std::string_view text) {
-    Scanned scanned;
+/// The text with the numbers marked that nlohmann/json might refuse.
+Result<std::string, std::string> with_marked_numbers(std::string_view text) {
+    std::string marked;
     std::size_t copied = 0;
-    std::size_t depth = 0;
     auto const copy_until = [&](std::size_t end) {
-        scanned.text.append(text.substr(copied, end - copied));
+        marked.append(text.substr(copied, end - copied));
         copied = end;
     };
-    bool const may_collide = text.find(kMark) != std::string_view::npos || text.find("\\u007") != std::string_view::npos;
     for (std::size_t at = 0; at < text.size();) {
         char const c = text[at];
         if (c == '"') {
             std::size_t end = at + 1;
             while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
             auto const inside = text.substr(at + 1, 6);
-            bool const collides = may_collide && (inside.starts_with(kMark) || inside == "\\u007f" || inside == "\\u007F");
+            bool const collides = inside.starts_with(kMark) || inside == "\\u007f" || inside == "\\u007F";
             if (collides && !is_name(text, end + 1)) {
                 copy_until(at + 1);
-                scanned.text += kMark;
+                marked += kMark;
             }
             at = end + 1;
-        } else if (c == '[' || c == '{') {
-            if (++depth > kJsonDepth) return Failure{"JSON nested deeper than " + std::to_string(kJsonDepth) + " levels"};
-            ++at;
-        } else if (c == ']' || c == '}') {
-            if (depth > 0) --depth;
-            ++at;
         } else if (c == '-' || (c >= '0' && c <= '9')) {
             std::size_t end = at;
             while (end < text.size() && in_number(text[end])) ++end;
             auto const number = text.substr(at, end - at);
-            if (!is_number(number)) return Failure{std::string{"not JSON: malformed number"}};
-            if (!keeps_its_spelling(number)) {
+            if (!is_number(number)) return not_json();
+            if (may_overflow(number)) {
                 copy_until(at);
-                scanned.text += '"';
-                scanned.text += kMark;
-                scanned.text += number;
-                scanned.text += '"';
+                marked.append("\"").append(1, kMark).append(number).append("\"");
                 copied = end;
             }
             at = end;
@@ -114,23 +93,88 @@ Result<Scanned, std::string> scan(std::string_view text) {
             ++at;
         }
     }
-    if (copied > 0) copy_until(text.size());
-    return scanned;
+    copy_until(text.size());
+    return marked;
 }
 
-void unmark(Json& value) {
-    if (value.is_string()) {
-        auto& text = value.get_ref<std::string&>();
-        if (text.empty() || text.front() != kMark) return;
-        if (text.size() > 1 && text[1] == kMark) {
-            text.erase(0, 1);
-        } else {
-            value = Json::binary({text.begin() + 1, text.end()}, kNumberText);
-        }
-    } else if (value.is_structured()) {
-        for (auto& inner : value) unmark(inner);
+/// Builds a tree from what nlohmann/json finds in a text (its SAX interface), and gives up as soon as the text nests too deep.
+class TreeBuilder {
+  public:
+    enum class Numbers { Plain, Marked };
+    explicit TreeBuilder(Numbers numbers) : numbers_(numbers) {}
+
+    bool read(std::string_view text) { return whole_ = Json::sax_parse(text, this); }
+
+    /// A number was refused for its size: with marked numbers it would go well.
+    bool has_overflown() const { return overflown_; }
+    Result<Json, std::string> result() && {
+        if (whole_) return std::move(root_);
+        if (too_deep_) return Failure{"JSON nested deeper than " + std::to_string(kJsonDepth) + " levels"};
+        return not_json();
     }
-}
+
+    // --- For nlohmann/json
+
+    bool null() { return add(nullptr); }
+    bool boolean(bool value) { return add(value); }
+    // Only what is negative comes as one of these: a zero was a -0.
+    bool number_integer(std::int64_t value) { return value == 0 ? number_float(0, "-0") : add(value); }
+    bool number_unsigned(std::uint64_t value) { return add(value); }
+    bool number_float(double, std::string const& text) { return add(Json::binary({text.begin(), text.end()}, kNumberText)); }
+    bool string(std::string& text) {
+        if (numbers_ == Numbers::Plain || !text.starts_with(kMark)) return add(std::move(text));
+        text.erase(0, 1);
+        return text.starts_with(kMark) ? add(std::move(text)) : number_float(0, text);
+    }
+    bool binary(Json::binary_t&) { return false; }
+    bool start_object(std::size_t) { return open(Json::object()); }
+    bool key(std::string& name) {
+        auto& members = open_.back()->get_ref<Json::object_t&>();
+        // API servers sort the names, more often than not.
+        member_ = &members.emplace_hint(members.end(), std::move(name), nullptr)->second;
+        return true;
+    }
+    bool end_object() { return close(); }
+    bool start_array(std::size_t) { return open(Json::array()); }
+    bool end_array() { return close(); }
+    bool parse_error(std::size_t, std::string const&, Json::exception const& error) {
+        constexpr int kNumberOverflow = 406;
+        overflown_ = error.id == kNumberOverflow;
+        return false;
+    }
+
+  private:
+    bool add(Json value) {
+        put(std::move(value));
+        return true;
+    }
+    bool open(Json value) {
+        too_deep_ = open_.size() == kJsonDepth;
+        if (!too_deep_) open_.push_back(put(std::move(value)));
+        return !too_deep_;
+    }
+    bool close() {
+        open_.pop_back();
+        return true;
+    }
+    Json* put(Json value) {
+        if (open_.empty()) {
+            root_ = std::move(value);
+            return &root_;
+        }
+        if (open_.back()->is_array()) return &open_.back()->get_ref<Json::array_t&>().emplace_back(std::move(value));
+        *member_ = std::move(value);
+        return member_;
+    }
+
+    Numbers numbers_;
+    Json root_;
+    std::vector<Json*> open_;  ///< the arrays and objects around
+    Json* member_ = nullptr;   ///< of the innermost object, the one whose value comes next
+    bool whole_ = false;
+    bool too_deep_ = false;
+    bool overflown_ = false;
+};
 
 /// The length of the UTF-8 character at the front (RFC 3629), 0 where there is none.
 std::size_t utf8_length(std::string_view text) {
@@ -212,12 +256,14 @@ void write_string(std::string& out, std::string_view text) {
     out += '"';
 }
 
+Json::object_t const& members_of(Json const& object) { return object.get_ref<Json::object_t const&>(); }
+
 void write(std::string& out, Json const& value) {
     switch (value.type()) {
         case Json::value_t::object: {
             out += '{';
             bool first = true;
-            for (auto const& [name, inner] : value.items()) {
+            for (auto const& [name, inner] : members_of(value)) {
                 if (!first) out += ',';
                 first = false;
                 write_string(out, name);
@@ -270,12 +316,14 @@ bool same_number(Json const& left, Json const& right) {
 }  // namespace
 
 Result<Json, std::string> parse_json(std::string_view text) {
-    Scanned const scanned = TRY(scan(text));
-    std::string_view const source = scanned.text.empty() ? text : std::string_view{scanned.text};
-    Json value = Json::parse(source, nullptr, false);
-    if (value.is_discarded()) return Failure{std::string{"not JSON"}};
-    if (!scanned.text.empty()) unmark(value);
-    return value;
+    TreeBuilder plain{TreeBuilder::Numbers::Plain};
+    if (!plain.read(text) && plain.has_overflown()) {
+        std::string const marked = TRY(with_marked_numbers(text));
+        TreeBuilder builder{TreeBuilder::Numbers::Marked};
+        builder.read(marked);
+        return std::move(builder).result();
+    }
+    return std::move(plain).result();
 }
 
 std::string dump_json(Json const& value) {
@@ -288,9 +336,11 @@ bool same_json(Json const& left, Json const& right) {
     if (is_numeric(left) && is_numeric(right)) return same_number(left, right);
     if (left.type() != right.type()) return false;
     if (left.is_object()) {
-        return left.size() == right.size() &&
-               std::equal(left.items().begin(), left.items().end(), right.items().begin(),
-                          [](auto const& a, auto const& b) { return a.key() == b.key() && same_json(a.value(), b.value()); });
+        auto const& a = members_of(left);
+        auto const& b = members_of(right);
+        return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](auto const& one, auto const& other) {
+                   return one.first == other.first && same_json(one.second, other.second);
+               });
     }
     if (left.is_array()) return std::equal(left.begin(), left.end(), right.begin(), right.end(), same_json);
     return left == right;
@@ -298,13 +348,18 @@ bool same_json(Json const& left, Json const& right) {
 
 bool contains_json(Json const& whole, Json const& part) {
     if (!part.is_object() || !whole.is_object()) return same_json(whole, part);
-    return std::all_of(part.items().begin(), part.items().end(), [&](auto const& item) {
-        auto const found = whole.find(item.key());
-        return found != whole.end() && contains_json(*found, item.value());
+    auto const& all = members_of(whole);
+    auto const& wanted = members_of(part);
+    return std::all_of(wanted.begin(), wanted.end(), [&](auto const& one) {
+        auto const found = all.find(one.first);
+        return found != all.end() && contains_json(found->second, one.second);
     });
 }
 
-std::string text_of(Json const& value) { return value.is_string() ? value.get<std::string>() : std::string{}; }
+std::string const& text_of(Json const& value) {
+    static std::string const none;
+    return value.is_string() ? value.get_ref<std::string const&>() : none;
+}
 
 void put_text(Json& object, std::string_view name, std::string_view text) {
     if (!text.empty()) object[std::string{name}] = text;

@@ -55,17 +55,19 @@ std::string path_of(Resource const& resource, ObjectKey const& key, std::string_
 }
 
 ObjectKey key_of(Json const& object) { return {namespace_of(object), name_of(object)}; }
-std::string name_of(Json const& object) { return text_of(member(object, "metadata", "name")); }
-std::string namespace_of(Json const& object) { return text_of(member(object, "metadata", "namespace")); }
-std::string uid_of(Json const& object) { return text_of(member(object, "metadata", "uid")); }
-std::string resource_version_of(Json const& object) { return text_of(member(object, "metadata", "resourceVersion")); }
+std::string const& name_of(Json const& object) { return text_of(member(object, "metadata", "name")); }
+std::string const& namespace_of(Json const& object) { return text_of(member(object, "metadata", "namespace")); }
+std::string const& uid_of(Json const& object) { return text_of(member(object, "metadata", "uid")); }
+std::string const& resource_version_of(Json const& object) { return text_of(member(object, "metadata", "resourceVersion")); }
 std::int64_t generation_of(Json const& object) { return integer_of(member(object, "metadata", "generation")); }
 
 bool is_being_deleted(Json const& object) { return !text_of(member(object, "metadata", "deletionTimestamp")).empty(); }
 
-std::string label_of(Json const& object, std::string_view label) { return text_of(member(object, "metadata", "labels", label)); }
+std::string const& label_of(Json const& object, std::string_view label) {
+    return text_of(member(object, "metadata", "labels", label));
+}
 
-std::string annotation_of(Json const& object, std::string_view annotation) {
+std::string const& annotation_of(Json const& object, std::string_view annotation) {
     return text_of(member(object, "metadata", "annotations", annotation));
 }
 
@@ -78,8 +80,8 @@ std::vector<std::string> finalizers_of(Json const& object) {
 }
 
 bool has_finalizer(Json const& object, std::string_view finalizer) {
-    auto const finalizers = finalizers_of(object);
-    return std::find(finalizers.begin(), finalizers.end(), finalizer) != finalizers.end();
+    auto const& list = member(object, "metadata", "finalizers");
+    return list.is_array() && std::any_of(list.begin(), list.end(), [&](Json const& one) { return text_of(one) == finalizer; });
 }
 
 Json const& items_of(Json const& list) {

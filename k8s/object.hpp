@@ -53,18 +53,18 @@ std::string_view group_of(std::string_view api_version);
 std::string path_of(Resource const& resource, ObjectKey const& key, std::string_view subresource = {});
 
 ObjectKey key_of(Json const& object);
-std::string name_of(Json const& object);
-std::string namespace_of(Json const& object);
-std::string uid_of(Json const& object);
-std::string resource_version_of(Json const& object);
+std::string const& name_of(Json const& object);
+std::string const& namespace_of(Json const& object);
+std::string const& uid_of(Json const& object);
+std::string const& resource_version_of(Json const& object);
 std::int64_t generation_of(Json const& object);
 
 /// Whether `metadata.deletionTimestamp` is set.
 bool is_being_deleted(Json const& object);
 
 /// The value of a label or an annotation, "" where it is absent.
-std::string label_of(Json const& object, std::string_view label);
-std::string annotation_of(Json const& object, std::string_view annotation);
+std::string const& label_of(Json const& object, std::string_view label);
+std::string const& annotation_of(Json const& object, std::string_view annotation);
 
 std::vector<std::string> finalizers_of(Json const& object);
 bool has_finalizer(Json const& object, std::string_view finalizer);
