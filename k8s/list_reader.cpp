@@ -46,13 +46,11 @@ class Walker {
         if (text_[at_] == '"') return skip_string();
         if (text_[at_] != '{' && text_[at_] != '[') {
             std::size_t const from = at_;
-            at_ = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());
+            while (at_ < text_.size() && !ends_word(text_[at_])) ++at_;
             return at_ > from;
         }
         std::size_t depth = 0;
         while (at_ < text_.size()) {
-            at_ = text_.find_first_of("\"{}[]", at_);
-            if (at_ == std::string_view::npos) break;
             char const c = text_[at_];
             if (c == '"') {
                 if (!skip_string()) return false;
@@ -62,28 +60,32 @@ class Walker {
             if (c == '{' || c == '[') ++depth;
             if ((c == '}' || c == ']') && --depth == 0) return true;
         }
-        at_ = text_.size();
         return false;
     }
 
   private:
+    static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+    static bool ends_word(char c) { return c == ',' || c == ']' || c == '}' || is_space(c); }
+
     void skip_space() {
-        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
+        while (at_ < text_.size() && is_space(text_[at_])) ++at_;
     }
 
     bool skip_string() {
         if (at_ >= text_.size() || text_[at_] != '"') return false;
-        for (++at_; at_ < text_.size();) {
-            at_ = text_.find_first_of("\"\\", at_);
-            if (at_ == std::string_view::npos) break;
-            if (text_[at_] == '"') {
-                ++at_;
-                return true;
-            }
-            at_ += 2;
-        }
-        at_ = text_.size();
-        return false;
+        std::size_t quote = at_;
+        do {
+            quote = text_.find('"', quote + 1);
+        } while (quote != std::string_view::npos && is_escaped(quote));
+        at_ = std::min(quote, text_.size() - 1) + 1;
+        return quote != std::string_view::npos;
+    }
+
+    /// Whether an odd number of backslashes stands before this place in a string.
+    bool is_escaped(std::size_t place) const {
+        std::size_t first = place;
+        while (text_[first - 1] == '\\') --first;
+        return (place - first) % 2 == 1;
     }
 
     std::string_view text_;
