@@ -101,6 +101,7 @@ class File {
 
     void read_document(std::deque<ArchiveEntry>& entries) {
         usual_indent_ = indent_.value_or(usual_indent_);
+        if (read_line(entries)) return;
         JsonExtent extent;
         auto state = JsonExtent::State::Open;
         for (;;) {
@@ -126,6 +127,18 @@ class File {
         }
         text_.pass(extent.end());
         indent_ = std::nullopt;
+    }
+
+    /// A document that has a line to itself, as most have: its end need not be looked for.
+    bool read_line(std::deque<ArchiveEntry>& entries) {
+        auto const end = text_.view().find('\n');
+        if (end > kLongestEvent) return false;
+        auto document = base::parse_json(text_.view().substr(0, end));
+        if (!document) return false;
+        add_document(std::move(document).value(), here(), entries);
+        text_.pass(end);
+        indent_ = std::nullopt;
+        return true;
     }
 
     /// What begins here is no document. Goes on where the next one may begin.

@@ -17,8 +17,8 @@ bool is_core(std::string_view name) {
 }
 
 /// Section 2.2, and the core specification's type system for the range of an integer.
-base::Result<std::string, Malformed> attribute_text(std::string const& name, Json const& value) {
-    if (value.is_string()) return value.get<std::string>();
+base::Result<std::string, Malformed> attribute_text(std::string const& name, Json& value) {
+    if (value.is_string()) return std::move(value.get_ref<std::string&>());
     if (is_core(name)) return refused(name, "must be a string");
     if (value.is_boolean()) return std::string{value.get<bool>() ? "true" : "false"};
     if (value.is_number_unsigned() && value.get<std::uint64_t>() <= std::uint64_t{Int32::max()}) return value.dump();
@@ -27,11 +27,12 @@ base::Result<std::string, Malformed> attribute_text(std::string const& name, Jso
     return refused(name, "must be a string, a boolean or an integer of 32 bits");
 }
 
-base::Result<Attributes, Malformed> attributes_of(Json const& json) {
+/// Takes them out of the event.
+base::Result<Attributes, Malformed> take_attributes(Json& json) {
     Attributes attributes;
-    for (auto const& [name, value] : json.items()) {
+    for (auto& [name, value] : json.get_ref<Json::object_t&>()) {
         if (name == "data" || name == "data_base64" || value.is_null()) continue;
-        attributes.emplace(name, TRY(attribute_text(name, value)));
+        attributes.emplace_hint(attributes.end(), name, TRY(attribute_text(name, value)));
     }
     return attributes;
 }
@@ -60,7 +61,7 @@ base::Result<Data, Malformed> base64_data(Json const& value, std::string_view da
 
 base::Result<CloudEvent, Malformed> from_json(Json json) {
     if (!json.is_object()) return refused("body", "an event is a JSON object");
-    Attributes attributes = TRY(attributes_of(json));
+    Attributes attributes = TRY(take_attributes(json));
     CloudEvent event = TRY(event_of(std::move(attributes)));
     auto const data = json.find("data");
     bool const has_base64 = !base::member(json, "data_base64").is_null();
