@@ -4,16 +4,17 @@
 #include "function/tenant.hpp"
 #include "k8s/object.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace kro {
 
 /// An object as it should be: what is applied, and which parts of it are ours alone, so that whatever else is in there must go.
 struct Desired {
     k8s::Json object;
-    std::vector<k8s::Json::json_pointer> exact;  ///< compared both ways; a path that `object` lacks must be absent
+    /// JSON pointers (RFC 6901), without escapes: compared both ways; a path that `object` lacks must be absent.
+    std::span<std::string_view const> exact;
 };
 
 /// Whether `actual` needs an apply of `desired`: something we set differs, or an exact part holds more.
@@ -26,6 +27,9 @@ k8s::Json correction(k8s::Json const& actual, Desired const& desired);
 /// `desired` for an object that was seen: with its uid and resourceVersion, so that neither a newer one is overwritten nor a deleted
 /// one made anew.
 k8s::Json for_update(Desired const& desired, k8s::Json const& actual);
+
+/// The labels of the AccessRequest, by which it is ours.
+k8s::Json access_request_labels(Tenant const& tenant);
 
 Desired desired_access_request(Tenant const& tenant);
 

@@ -20,8 +20,7 @@ Kro read_kro(k8s::Json const& object) {
             .operation = operation_of(object),
             .being_deleted = k8s::is_being_deleted(object),
             .has_finalizer = k8s::has_finalizer(object, kFinalizer),
-            .abandon = k8s::annotation_of(object, kAbandonAnnotation) == "true",
-            .status = base::member(object, "status")};
+            .abandon = k8s::annotation_of(object, kAbandonAnnotation) == "true"};
 }
 
 }  // namespace kro

@@ -17,7 +17,7 @@ enum class Operation {
 /// Reads the annotation.
 Operation operation_of(k8s::Json const& object);
 
-/// A Kro as the API server has it: what the decision asks of it.
+/// A Kro as the API server has it: what the decision asks of it, but for its status.
 struct Kro {
     Tenant tenant;
     std::string uid;
@@ -28,7 +28,6 @@ struct Kro {
     bool being_deleted = false;
     bool has_finalizer = false;
     bool abandon = false;  ///< let the control plane go without looking: kAbandonAnnotation is "true"
-    k8s::Json status;      ///< as it is; null where there is none
 };
 
 /// Reads the kind; what is absent is empty.

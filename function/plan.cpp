@@ -65,28 +65,27 @@ base::Result<std::string, std::string> kubeconfig_text(Json const& secret) {
 }
 
 Planner::Planner(Observed const& observed, Provider const& provider_of_all, base::Time time)
-    : tenant_namespace(kro::tenant_namespace(observed.tenant)), provider(provider_of_all), now(time), observed_(observed) {
+    : tenant_namespace(kro::tenant_namespace(observed.tenant)),
+      provider(provider_of_all),
+      now(time),
+      observed_(observed),
+      kro_target_(subject({Cluster::Onboarding, observed.kros, {observed.tenant.namespace_, observed.tenant.name}})),
+      provider_config_(subject({Cluster::Platform, kProviderConfigs, {{}, provider.name}})),
+      access_request_(subject({Cluster::Platform, kAccessRequests, {tenant_namespace, request_name(observed.tenant)}})),
+      oci_repository_(subject({Cluster::Platform, kOciRepositories, {tenant_namespace, std::string{kOciRepositoryName}}})),
+      helm_release_(subject({Cluster::Platform, kHelmReleases, {tenant_namespace, std::string{kHelmReleaseName}}})) {
     kro = read_kro(seen(kro_target()).object);
     if (!is_orphaned()) return;
     kro.tenant = observed_.tenant;
     kro.being_deleted = true;
     kro.has_finalizer = true;
-    kro.status = {{"phase", name_of(Verdict::Phase::Terminating)}};
 }
 
-Target Planner::kro_target() const {
-    return {Cluster::Onboarding, observed_.kros, {observed_.tenant.namespace_, observed_.tenant.name}};
+Json const& Planner::status() const {
+    static Json const of_an_orphan = base::object("phase", name_of(Verdict::Phase::Terminating));
+    return is_orphaned() ? of_an_orphan : member(seen(kro_target()).object, "status");
 }
-Target Planner::provider_config() const { return {Cluster::Platform, kProviderConfigs, {{}, provider.name}}; }
-Target Planner::access_request() const {
-    return {Cluster::Platform, kAccessRequests, {tenant_namespace, request_name(observed_.tenant)}};
-}
-Target Planner::oci_repository() const {
-    return {Cluster::Platform, kOciRepositories, {tenant_namespace, std::string{kOciRepositoryName}}};
-}
-Target Planner::helm_release() const {
-    return {Cluster::Platform, kHelmReleases, {tenant_namespace, std::string{kHelmReleaseName}}};
-}
+
 Target Planner::namespace_target() const { return {Cluster::Platform, k8s::kNamespaces, {{}, tenant_namespace}}; }
 Target Planner::source(k8s::Resource const& resource, std::string const& name) const {
     return {Cluster::Platform, resource, {provider.namespace_, name}};
@@ -96,25 +95,34 @@ Target Planner::remote(k8s::Resource const& resource, std::string const& name) c
     return {Cluster::ControlPlane, resource, {std::string{kControlPlaneNamespace}, name}};
 }
 
-Seen const& Planner::seen(Target const& target) const {
-    static Seen const nothing{};
+Seen const Planner::kNothing{};
+
+Planner::Subject Planner::subject(Target target) const {
     auto const found = observed_.seen.find(target);
-    return found == observed_.seen.end() ? nothing : found->second;
+    return {std::move(target), found == observed_.seen.end() ? nullptr : &found->second};
+}
+
+Seen const& Planner::seen(Target const& target) const {
+    auto const found = observed_.seen.find(target);
+    return found == observed_.seen.end() ? kNothing : found->second;
 }
 
 bool Planner::looked_at(Target const& target) const { return observed_.seen.contains(target); }
 
-bool Planner::know(std::vector<Target> const& targets) {
-    bool all = true;
-    for (auto const& target : targets) {
-        if (looked_at(target)) continue;
-        all = false;
-        if (std::find(plan_.reads.begin(), plan_.reads.end(), target) == plan_.reads.end()) plan_.reads.push_back(target);
-    }
-    return all;
+bool Planner::know(Target const& target) { return looked_at(target) || read(target); }
+bool Planner::know(Subject const& subject) { return looked_at(subject) || read(subject); }
+
+/// Is to be read; false.
+bool Planner::read(Target const& target) {
+    if (std::find(plan_.reads.begin(), plan_.reads.end(), target) == plan_.reads.end()) plan_.reads.push_back(target);
+    return false;
 }
 
-bool Planner::know(std::initializer_list<Target> targets) { return know(std::vector<Target>{targets}); }
+bool Planner::know(std::vector<Target> const& targets) {
+    bool all = true;
+    for (auto const& target : targets) all = know(target) && all;
+    return all;
+}
 
 void Planner::add(Step step) { plan_.steps.push_back(std::move(step)); }
 
@@ -138,7 +146,8 @@ void Planner::ensure(Target const& target, Desired const& desired, std::string c
     Seen const& actual = seen(target);
     if (!actual.present()) {
         step(target.cluster, k8s::apply(target.resource, desired.object, kFieldManager), "create: " + why);
-    } else if (!actual.applied && differs(actual.object, desired)) {
+    } else if (!actual.applied) {
+        if (!differs(actual.object, desired)) return;
         step(target.cluster, k8s::apply(target.resource, for_update(desired, actual.object), kFieldManager), "apply: " + why);
     } else if (Json patch = correction(actual.object, desired); !patch.empty()) {
         step(target.cluster, k8s::json_patch(target.resource, target.key, std::move(patch), kFieldManager),
@@ -188,9 +197,9 @@ Plan Planner::conclude(Verdict const& verdict, Outcome::Kind kind, std::optional
     if (forward_reconcile_request()) return go_on();
     plan_.outcome = {kind, verdict.message, std::nullopt};
     if (is_orphaned()) return go_on();
-    Json const& known = member(kro.status, "resources");
-    Json const status = desired_status(kro, verdict, resources ? *resources : known, now);
-    if (!status_differs(kro.status, status)) return go_on();
+    Json const& known = member(status(), "resources");
+    Json const wanted = desired_status(kro, status(), verdict, resources ? *resources : known, now);
+    if (!status_differs(status(), wanted)) return go_on();
 
     Json object = {{"apiVersion", k8s::api_version(observed_.kros)},
                    {"kind", observed_.kros.kind},
@@ -199,7 +208,7 @@ Plan Planner::conclude(Verdict const& verdict, Outcome::Kind kind, std::optional
                      {"namespace", kro.tenant.namespace_},
                      {"uid", kro.uid},
                      {"resourceVersion", kro.resource_version}}},
-                   {"status", status}};
+                   {"status", wanted}};
     step(Cluster::Onboarding, k8s::apply_status(observed_.kros, std::move(object), kFieldManager),
          "tell the tenant: " + verdict.message);
     bool const worth_an_event = verdict.reason == kReasonError || verdict.message.starts_with("deletion blocked");
@@ -237,14 +246,14 @@ Verdict::Phase Planner::phase_in_progress() const {
 
 bool Planner::is_ours(Json const& object) { return k8s::label_of(object, kManagedByLabel) == kGroup; }
 
-std::optional<std::string> Planner::foreign_access() const {
+std::optional<std::string> Planner::foreign_access(Json const& labels) const {
     Json const& request = seen(access_request()).object;
-    Json const wanted = desired_access_request(observed_.tenant).object["metadata"]["labels"];
-    for (auto const& [label, value] : wanted.items()) {
-        std::string const actual = k8s::label_of(request, label);
-        if (actual == value.get<std::string>()) continue;
+    for (auto const& [label, value] : labels.items()) {
+        std::string const& ours = base::text_of(value);
+        std::string const& actual = k8s::label_of(request, label);
+        if (actual == ours) continue;
         return "AccessRequest " + k8s::to_string(k8s::key_of(request)) + " belongs to someone else: its label " + label +
-               (actual.empty() ? " is missing" : " is \"" + actual + "\"") + ", not \"" + value.get<std::string>() +
+               (actual.empty() ? " is missing" : " is \"" + actual + "\"") + ", not \"" + ours +
                "\"; rename or remove it, it is never taken over";
     }
     return std::nullopt;
@@ -252,9 +261,14 @@ std::optional<std::string> Planner::foreign_access() const {
 
 Plan plan_for(Observed const& observed, Provider const& provider, base::Time now) {
     Planner planner{observed, provider, now};
-    std::vector<Target> first{planner.kro_target(), planner.provider_config(), planner.access_request()};
-    if (observed.expects_flux) first.insert(first.end(), {planner.oci_repository(), planner.helm_release()});
-    if (!planner.know(first)) return planner.go_on();
+    bool known = planner.know(planner.kro_target());
+    known = planner.know(planner.provider_config()) && known;
+    known = planner.know(planner.access_request()) && known;
+    if (observed.expects_flux) {
+        known = planner.know(planner.oci_repository()) && known;
+        known = planner.know(planner.helm_release()) && known;
+    }
+    if (!known) return planner.go_on();
 
     Seen const& kro = planner.seen(planner.kro_target());
     if (kro.absent() && !observed.orphaned) return planner.end({Outcome::Kind::Done, "the Kro is gone", std::nullopt});

@@ -63,7 +63,7 @@ class Deletion {
         served = true;
         k8s::Resource const group{target.resource.group, "", "", "", k8s::Resource::Scope::Cluster};
         Target const discovery{target.cluster, group, {}};
-        if (!p_.know({discovery})) return p_.go_on();
+        if (!p_.know(discovery)) return p_.go_on();
         if (auto ended = p_.failed({discovery})) return ended;
         served = p_.seen(discovery).present() && serves(p_.seen(discovery).object, target.resource);
         return std::nullopt;
@@ -82,14 +82,14 @@ class Deletion {
     Ended look_at_access() {
         if (auto ended = p_.failed({p_.access_request()})) return ended;
         Seen const& access = p_.seen(p_.access_request());
-        ours_ = access.present() && !p_.foreign_access();
+        ours_ = access.present() && !p_.foreign_access(access_request_labels(p_.kro.tenant));
         return std::nullopt;
     }
 
     /// Step 1.
     Ended say_terminating() {
-        if (text_of(member(p_.kro.status, "phase")) == name_of(Verdict::Phase::Terminating)) return std::nullopt;
-        Json const& known = member(p_.kro.status, "resources");
+        if (text_of(member(p_.status(), "phase")) == name_of(Verdict::Phase::Terminating)) return std::nullopt;
+        Json const& known = member(p_.status(), "resources");
         return p_.conclude({Verdict::Phase::Terminating, std::string{kReasonTerminating}, std::string{kCleanup}},
                            Outcome::Kind::Waiting, known);
     }
@@ -143,7 +143,7 @@ class Deletion {
         if (p_.seen(*secret).absent()) return error(kubeconfig_is_missing(*secret));
 
         Target const definitions{Cluster::ControlPlane, kResourceGraphDefinitions, {}};
-        if (!p_.know({definitions})) return p_.go_on();
+        if (!p_.know(definitions)) return p_.go_on();
         Seen const& seen = p_.seen(definitions);
         if (seen.failed()) {
             bool served = true;
@@ -193,7 +193,7 @@ class Deletion {
                     std::string{kHelmReleaseName} + " -n " + p_.tenant_namespace);
             }
             if (auto const secret = flux_kubeconfig()) {
-                if (!p_.know({*secret})) return p_.go_on();
+                if (!p_.know(*secret)) return p_.go_on();
                 if (auto ended = p_.failed({*secret})) return ended;
                 if (p_.seen(*secret).absent()) return error(kubeconfig_is_missing(*secret));
             }

@@ -91,7 +91,7 @@ class Installation {
         Seen const& access = p_.seen(p_.access_request());
         Desired const desired = desired_access_request(p_.kro.tenant);
         if (access.present()) {
-            if (auto foreign = p_.foreign_access()) return error(*std::move(foreign));
+            if (auto foreign = p_.foreign_access(desired.object["metadata"]["labels"])) return error(*std::move(foreign));
             if (k8s::is_being_deleted(access.object)) {
                 return waiting("The access to the control plane is being given back; it is asked for anew when that is done");
             }
@@ -132,9 +132,7 @@ class Installation {
 
     /// Whether the Flux objects may exist: not before the first status that lists them. Saves two reads for every new tenant; were it
     /// wrong, the apply below would meet the object and the plan would go on from there.
-    bool flux_objects_may_exist() const {
-        return p_.looked_at(p_.oci_repository()) || !member(p_.kro.status, "resources").empty();
-    }
+    bool flux_objects_may_exist() const { return p_.looked_at(p_.oci_repository()) || !member(p_.status(), "resources").empty(); }
 
     Target kubeconfig() const { return {Cluster::Platform, k8s::kSecrets, {p_.tenant_namespace, kubeconfig_secret_}}; }
     Target ca_source() const { return p_.source(k8s::kConfigMaps, config_.ca_bundle->name); }
@@ -191,7 +189,7 @@ class Installation {
         std::string const used = text_of(member(release.object, "spec", "kubeConfig", "secretRef", "name"));
         bool const needed = used != kubeconfig_secret_ || wants_control_plane() || may_have_left_something();
         if (!needed) return std::nullopt;
-        if (!p_.know({kubeconfig()})) return p_.go_on();
+        if (!p_.know(kubeconfig())) return p_.go_on();
         if (auto ended = p_.failed({kubeconfig()})) return ended;
         Seen const& secret = p_.seen(kubeconfig());
         if (secret.absent()) {
@@ -270,7 +268,7 @@ class Installation {
         std::string const ca_secret = text_of(member(spec, "certSecretRef", "name"));
         bool const referred_to =
             (!pull_secret.empty() && pull_secret != chart_.pull_secret) || (!ca_secret.empty() && !config_.ca_bundle);
-        if (referred_to && !p_.know({copies()})) return p_.go_on();
+        if (referred_to && !p_.know(copies())) return p_.go_on();
         if (auto ended = p_.failed({copies()})) return ended;
         for (auto const& item : k8s::items_of(p_.seen(copies()).object)) {
             std::string const name = k8s::name_of(item);
@@ -280,7 +278,7 @@ class Installation {
                     "remove: no setting names this copy any more");
         }
         if (ca_secret.empty() || config_.ca_bundle) return std::nullopt;
-        if (!p_.know({remote_ca_bundle()})) return p_.go_on();
+        if (!p_.know(remote_ca_bundle())) return p_.go_on();
         if (auto ended = p_.failed({remote_ca_bundle()})) return ended;
         if (!p_.seen(remote_ca_bundle()).present() || !Planner::is_ours(p_.seen(remote_ca_bundle()).object)) return std::nullopt;
         remove(remote_ca_bundle(), "no setting names this copy any more");
@@ -368,7 +366,7 @@ class Installation {
         if (p_.looked_at(target)) return ensure_copy(target, desired, why);
         Json const& actual = *find_remote(target.key.name);
         if (member(actual, "type") == member(desired.object, "type") && !differs(actual, desired)) return std::nullopt;
-        return p_.know({target}) ? ensure_copy(target, desired, why) : Ended{p_.go_on()};
+        return p_.know(target) ? ensure_copy(target, desired, why) : Ended{p_.go_on()};
     }
 
     void remove_stale_remote_copies() {

@@ -6,7 +6,6 @@
 #include "function/plan.hpp"
 #include "function/status.hpp"
 
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,15 +21,21 @@ class Planner {
 
     /// The Kro, once it is known to be there.
     Kro kro;
+    /// Its status; null where there is none.
+    k8s::Json const& status() const;
     std::string tenant_namespace;
     Provider const& provider;
     base::Time now;
 
-    Target kro_target() const;
-    Target provider_config() const;
-    Target access_request() const;
-    Target oci_repository() const;
-    Target helm_release() const;
+    /// One that is asked for again and again, with what is known about it.
+    struct Subject : Target {
+        Seen const* known = nullptr;  ///< none where it was not looked at
+    };
+    Subject const& kro_target() const { return kro_target_; }
+    Subject const& provider_config() const { return provider_config_; }
+    Subject const& access_request() const { return access_request_; }
+    Subject const& oci_repository() const { return oci_repository_; }
+    Subject const& helm_release() const { return helm_release_; }
     Target namespace_target() const;                                              ///< the tenant's namespace
     Target source(k8s::Resource const& resource, std::string const& name) const;  ///< in the provider's own namespace
     Target copy(std::string const& name) const;                                   ///< a Secret in the tenant's namespace
@@ -38,9 +43,12 @@ class Planner {
 
     /// What is known about a target; `absent` for one that was not looked at.
     Seen const& seen(Target const& target) const;
+    Seen const& seen(Subject const& subject) const { return subject.known == nullptr ? kNothing : *subject.known; }
     bool looked_at(Target const& target) const;
+    bool looked_at(Subject const& subject) const { return subject.known != nullptr; }
     /// Whether all of them have been looked at; asks for those that have not.
-    bool know(std::initializer_list<Target> targets);
+    bool know(Target const& target);
+    bool know(Subject const& subject);
     bool know(std::vector<Target> const& targets);
 
     void step(Cluster cluster, k8s::Request request, std::string why);
@@ -72,13 +80,23 @@ class Planner {
     Verdict::Phase phase_in_progress() const;
     /// Whether the object carries our managed-by label.
     static bool is_ours(k8s::Json const& object);
-    /// Why the AccessRequest is somebody else's; none where it is ours.
-    std::optional<std::string> foreign_access() const;
+    /// Why the AccessRequest is somebody else's, that is, lacks one of these labels; none where it is ours.
+    std::optional<std::string> foreign_access(k8s::Json const& labels) const;
 
   private:
     bool forward_reconcile_request();
 
+    static Seen const kNothing;
+
+    Subject subject(Target target) const;
+    bool read(Target const& target);
+
     Observed const& observed_;
+    Subject kro_target_;
+    Subject provider_config_;
+    Subject access_request_;
+    Subject oci_repository_;
+    Subject helm_release_;
     Plan plan_;
     bool failing_ = false;  ///< something could not be asked or written
 };

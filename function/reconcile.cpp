@@ -179,7 +179,8 @@ Report reconcile(Context const& context, Observed observed, base::Time now, base
             report.outcome = {Outcome::Kind::Retry, "the Kro is gone, but what was made for it meanwhile could not be removed",
                               std::nullopt};
         }
-        report.status = base::member(observed.seen[kro_target(observed)].object, "status");
+        k8s::Json& kro = observed.seen[kro_target(observed)].object;
+        if (kro.contains("status")) report.status = std::move(kro["status"]);
         return report;
     }
     report.outcome = {Outcome::Kind::Retry, "somebody else kept changing the same objects", std::nullopt};

@@ -22,15 +22,19 @@ bool used_up_its_retries(Json const& flux_object) {
 }
 
 /// The condition of ours, as the list of them has it; null where there is none.
-Json ready_condition(Json const& conditions) {
-    if (!conditions.is_array()) return {};
+Json const& ready_condition(Json const& conditions) {
+    static Json const none;
+    if (!conditions.is_array()) return none;
     for (auto const& condition : conditions) {
         if (text_of(member(condition, "type")) == kReady) return condition;
     }
-    return {};
+    return none;
 }
 
-Json list_or_empty(Json const& value) { return value.is_array() ? value : Json::array(); }
+Json const& list_or_empty(Json const& value) {
+    static Json const empty = Json::array();
+    return value.is_array() ? value : empty;
+}
 
 }  // namespace
 
@@ -70,23 +74,24 @@ Readiness helm_release_readiness(Json const& helm_release, Json const& oci_repos
 
 Json resource_entry(k8s::Resource const& resource, k8s::ObjectKey const& key, std::string_view phase,
                     std::string const& message) {
-    Json entry = {{"apiGroup", resource.group},  {"kind", resource.kind}, {"name", key.name},
-                  {"namespace", key.namespace_}, {"phase", phase},        {"location", "PlatformCluster"}};
+    Json entry = base::object("apiGroup", resource.group, "kind", resource.kind, "name", key.name, "namespace", key.namespace_,
+                              "phase", phase, "location", "PlatformCluster");
     if (!message.empty()) entry["message"] = base::cut_utf8(base::valid_utf8(message), k8s::kConditionMessageLimit);
     return entry;
 }
 
-Json desired_status(Kro const& kro, Verdict const& verdict, Json const& resources, base::Time now) {
+Json desired_status(Kro const& kro, Json const& before, Verdict const& verdict, Json const& resources, base::Time now) {
     k8s::Condition const ready{.type = std::string{kReady},
                                .status = verdict.phase == Verdict::Phase::Ready ? "True" : "False",
                                .reason = verdict.reason,
                                .message = verdict.message,
                                .observed_generation = kro.generation};
-    Json const conditions = k8s::with_condition(member(kro.status, "conditions"), ready, now);
-    return {{"observedGeneration", kro.generation},
-            {"phase", name_of(verdict.phase)},
-            {"conditions", Json::array({ready_condition(conditions)})},
-            {"resources", list_or_empty(resources)}};
+    Json conditions = k8s::with_condition(member(before, "conditions"), ready, now);
+    // The last one; those of others are theirs to apply.
+    Json ours = Json::array();
+    ours.push_back(std::move(conditions.back()));
+    return base::object("observedGeneration", kro.generation, "phase", name_of(verdict.phase), "conditions", std::move(ours),
+                        "resources", list_or_empty(resources));
 }
 
 bool status_differs(Json const& status, Json const& desired) {

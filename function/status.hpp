@@ -36,8 +36,10 @@ Readiness helm_release_readiness(k8s::Json const& helm_release, k8s::Json const&
 k8s::Json resource_entry(k8s::Resource const& resource, k8s::ObjectKey const& key, std::string_view phase,
                          std::string const& message);
 
-/// The whole `status` that we apply: observedGeneration, phase, resources and the one condition of ours.
-k8s::Json desired_status(Kro const& kro, Verdict const& verdict, k8s::Json const& resources, base::Time now);
+/// The whole `status` that we apply: observedGeneration, phase, resources and the one condition of ours. `before` is the status that the
+/// Kro has; null where there is none.
+k8s::Json desired_status(Kro const& kro, k8s::Json const& before, Verdict const& verdict, k8s::Json const& resources,
+                         base::Time now);
 
 /// Whether the Kro's status says something else than `desired`; conditions of others don't count.
 bool status_differs(k8s::Json const& status, k8s::Json const& desired);

@@ -32,12 +32,10 @@ Json with_condition(Json const& conditions, Condition const& condition, base::Ti
             }
         }
     }
-    list.push_back({{"type", condition.type},
-                    {"status", condition.status},
-                    {"reason", condition.reason.empty() ? "Unknown" : condition.reason},
-                    {"message", base::cut_utf8(base::valid_utf8(condition.message), kConditionMessageLimit)},
-                    {"observedGeneration", condition.observed_generation},
-                    {"lastTransitionTime", since}});
+    list.push_back(base::object("type", condition.type, "status", condition.status, "reason",
+                                condition.reason.empty() ? "Unknown" : condition.reason, "message",
+                                base::cut_utf8(base::valid_utf8(condition.message), kConditionMessageLimit), "observedGeneration",
+                                condition.observed_generation, "lastTransitionTime", since));
     return list;
 }
 

@@ -54,7 +54,7 @@ Json settled_kro(kro::Tenant const& whom) {
         Json::array({kro::resource_entry(kro::kOciRepositories, {namespace_, std::string{kro::kOciRepositoryName}}, "Ready", ""),
                      kro::resource_entry(kro::kHelmReleases, {namespace_, std::string{kro::kHelmReleaseName}}, "Ready", "")});
     kro::Verdict const verdict{kro::Verdict::Phase::Ready, "ReconcileSuccess", "Domain Service is ready"};
-    kro["status"] = kro::desired_status(kro::read_kro(kro), verdict, resources, support::kNoon);
+    kro["status"] = kro::desired_status(kro::read_kro(kro), nullptr, verdict, resources, support::kNoon);
     return kro;
 }
 

@@ -76,8 +76,9 @@ Json kro_status(Json const& kro, kro::Tenant const& whom) {
     Json const resources =
         Json::array({kro::resource_entry(kro::kOciRepositories, {namespace_, std::string{kro::kOciRepositoryName}}, "Ready", ""),
                      kro::resource_entry(kro::kHelmReleases, {namespace_, std::string{kro::kHelmReleaseName}}, "Ready", "")});
-    return kro::desired_status(kro::read_kro(kro), {kro::Verdict::Phase::Ready, "ReconcileSuccess", "Domain Service is ready"},
-                               resources, support::kNoon);
+    return kro::desired_status(kro::read_kro(kro), nullptr,
+                               {kro::Verdict::Phase::Ready, "ReconcileSuccess", "Domain Service is ready"}, resources,
+                               support::kNoon);
 }
 
 std::string kubeconfig_name(kro::Tenant const& whom) { return kro::request_name(whom) + ".kubeconfig"; }

@@ -24,7 +24,6 @@ TEST(Kro, IsReadWhole) {
     auto object =
         support::annotated(support::deleted(support::with_finalizer(support::stored(support::kro_named("acme", "0.9.2")))),
                            "kro.services.openmcp.cloud/abandon", "true");
-    object["status"]["phase"] = "Ready";
     kro::Kro const kro = kro::read_kro(object);
     EXPECT_EQ(kro.tenant, support::tenant_named("acme"));
     EXPECT_EQ(kro.uid, "uid-of-acme");
@@ -34,18 +33,15 @@ TEST(Kro, IsReadWhole) {
     EXPECT_TRUE(kro.being_deleted);
     EXPECT_TRUE(kro.has_finalizer);
     EXPECT_TRUE(kro.abandon);
-    EXPECT_EQ(kro.status["phase"], "Ready");
 }
 
 TEST(Kro, ThatHasNothingIsEmpty) {
-    for (auto const* text :
-         {"null", "{}", "[]", R"({"metadata": 7, "spec": [], "status": null})", R"({"spec": {"version": 1}})"}) {
+    for (auto const* text : {"null", "{}", "[]", R"({"metadata": 7, "spec": []})", R"({"spec": {"version": 1}})"}) {
         kro::Kro const kro = kro::read_kro(json(text));
         EXPECT_EQ(kro.version, "") << text;
         EXPECT_FALSE(kro.being_deleted) << text;
         EXPECT_FALSE(kro.has_finalizer) << text;
         EXPECT_FALSE(kro.abandon) << text;
-        EXPECT_TRUE(kro.status.is_null()) << text;
     }
 }
 

@@ -16,11 +16,15 @@ using support::kNoon;
 
 kro::Tenant const kAcme = support::tenant_named("acme");
 
-Kro kro_with(Json status, std::int64_t generation = 1) {
+Json kro_with(Json status, std::int64_t generation = 1) {
     Json object = support::stored(support::kro_named("acme"));
     object["metadata"]["generation"] = generation;
     object["status"] = std::move(status);
-    return kro::read_kro(object);
+    return object;
+}
+
+Json desired_status(Json const& kro, Verdict const& verdict, Json const& resources, base::Time now) {
+    return kro::desired_status(kro::read_kro(kro), base::member(kro, "status"), verdict, resources, now);
 }
 
 Verdict const kReady{Verdict::Phase::Ready, "ReconcileSuccess", "Domain Service is ready"};
@@ -81,7 +85,7 @@ TEST(HelmReleaseReadiness, DoesWithoutTheDigestWhereFluxDoesNotSayIt) {
 // --- The status as it is written
 
 TEST(DesiredStatus, HasEverythingThatIsRequired) {
-    Json const status = kro::desired_status(kro_with({}, 3), kReady, json("[]"), kNoon);
+    Json const status = desired_status(kro_with({}, 3), kReady, json("[]"), kNoon);
     EXPECT_EQ(
         base::dump_json(status),
         R"({"conditions":[{"lastTransitionTime":"2026-11-30T12:00:00Z","message":"Domain Service is ready","observedGeneration":3,)"
@@ -89,12 +93,12 @@ TEST(DesiredStatus, HasEverythingThatIsRequired) {
 }
 
 TEST(DesiredStatus, MovesTheTransitionTimeOnlyWithTheStatus) {
-    Json const first = kro::desired_status(kro_with({}), kWaiting, nullptr, kNoon);
+    Json const first = desired_status(kro_with({}), kWaiting, nullptr, kNoon);
     Verdict const error{Verdict::Phase::Progressing, "ReconcileError", "no"};
-    Json const second = kro::desired_status(kro_with(first), error, nullptr, kNoon + std::chrono::hours{1});
+    Json const second = desired_status(kro_with(first), error, nullptr, kNoon + std::chrono::hours{1});
     EXPECT_EQ(second["conditions"][0]["reason"], "ReconcileError");
     EXPECT_EQ(second["conditions"][0]["lastTransitionTime"], "2026-11-30T12:00:00Z");
-    Json const third = kro::desired_status(kro_with(second), kReady, nullptr, kNoon + std::chrono::hours{2});
+    Json const third = desired_status(kro_with(second), kReady, nullptr, kNoon + std::chrono::hours{2});
     EXPECT_EQ(third["conditions"][0]["lastTransitionTime"], "2026-11-30T14:00:00Z");
 }
 
@@ -103,7 +107,7 @@ TEST(DesiredStatus, HasOneConditionHoweverManyThereWere) {
         {"type": "Ready", "status": "False", "reason": "A", "lastTransitionTime": "2026-01-01T00:00:00Z"},
         {"type": "Ready", "status": "True", "reason": "B", "lastTransitionTime": "2026-01-02T00:00:00Z"},
         {"type": "Audited", "status": "True", "reason": "C", "lastTransitionTime": "2026-01-03T00:00:00Z"}]})");
-    Json const status = kro::desired_status(kro_with(piled), kReady, nullptr, kNoon);
+    Json const status = desired_status(kro_with(piled), kReady, nullptr, kNoon);
     ASSERT_EQ(status["conditions"].size(), 1U) << "another's condition is not ours to apply";
     EXPECT_EQ(status["conditions"][0]["type"], "Ready");
 }
@@ -112,7 +116,7 @@ TEST(DesiredStatus, CutsALongMessageBetweenCharacters) {
     // Byte 32,768 lies inside the two-byte character.
     std::string const message = std::string(32767, 'x') + "\xC3\xA9" + std::string(8000, 'y');
     Verdict const error{Verdict::Phase::Progressing, "", message};
-    Json const condition = kro::desired_status(kro_with({}), error, nullptr, kNoon)["conditions"][0];
+    Json const condition = desired_status(kro_with({}), error, nullptr, kNoon)["conditions"][0];
     EXPECT_EQ(condition["message"], std::string(32767, 'x'));
     EXPECT_NE(condition["reason"], "");
 }
@@ -129,10 +133,10 @@ TEST(ResourceEntry, CutsALongMessageAndMendsBrokenBytes) {
 TEST(StatusDiffers, WhenAnythingOfOursDoes) {
     Json const entry = kro::resource_entry(kro::kHelmReleases, {"ns", "name"}, "Ready", "");
     Json const resources = Json::array({entry});
-    Json const written = kro::desired_status(kro_with({}), kReady, resources, kNoon);
+    Json const written = desired_status(kro_with({}), kReady, resources, kNoon);
     auto const again = [&](Verdict const& verdict, Json const& list, std::int64_t generation) {
-        return kro::status_differs(
-            written, kro::desired_status(kro_with(written, generation), verdict, list, kNoon + std::chrono::hours{1}));
+        return kro::status_differs(written,
+                                   desired_status(kro_with(written, generation), verdict, list, kNoon + std::chrono::hours{1}));
     };
     EXPECT_FALSE(again(kReady, resources, 1));
     EXPECT_TRUE(again(kReady, resources, 2));
@@ -142,23 +146,23 @@ TEST(StatusDiffers, WhenAnythingOfOursDoes) {
 }
 
 TEST(StatusDiffers, NotByTheConditionsOfOthers) {
-    Json const written = kro::desired_status(kro_with({}), kReady, nullptr, kNoon);
+    Json const written = desired_status(kro_with({}), kReady, nullptr, kNoon);
     Json with_other = written;
     with_other["conditions"].push_back(
         json(R"({"type": "Audited", "status": "True", "reason": "C", "lastTransitionTime": "2026-01-03T00:00:00Z"})"));
-    EXPECT_FALSE(kro::status_differs(with_other, kro::desired_status(kro_with(with_other), kReady, nullptr, kNoon)));
+    EXPECT_FALSE(kro::status_differs(with_other, desired_status(kro_with(with_other), kReady, nullptr, kNoon)));
 }
 
 TEST(StatusDiffers, NotWhereThereAreNoResourcesAndNoneAreWanted) {
-    Json written = kro::desired_status(kro_with({}), kWaiting, nullptr, kNoon);
+    Json written = desired_status(kro_with({}), kWaiting, nullptr, kNoon);
     written.erase("resources");
-    EXPECT_FALSE(kro::status_differs(written, kro::desired_status(kro_with(written), kWaiting, nullptr, kNoon)));
+    EXPECT_FALSE(kro::status_differs(written, desired_status(kro_with(written), kWaiting, nullptr, kNoon)));
 }
 
 // --- Events
 
 TEST(WarningEvent, IsTheSameObjectForTheSameWordsAndAnotherForOthers) {
-    Kro const kro = kro_with({});
+    Kro const kro = kro::read_kro(kro_with({}));
     Json const event = kro::warning_event(kro, "ReconcileError", "no", kNoon);
     EXPECT_EQ(event["metadata"]["name"],
               kro::warning_event(kro, "ReconcileError", "no", kNoon + std::chrono::hours{1})["metadata"]["name"]);
