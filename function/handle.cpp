@@ -127,6 +127,7 @@ Report EventHandler::run_namespace(Handled& handled, ForNamespace const& one, ba
             report.outcome = {Outcome::Kind::Retry, tenants.error().message, tenants.error().retry_after};
             return report;
         }
+        remember_namespaces(*tenants);
         auto const found = std::find_if(tenants->begin(), tenants->end(),
                                         [&](Tenant const& each) { return tenant_namespace(each) == one.namespace_; });
         if (found == tenants->end()) {
@@ -134,12 +135,17 @@ Report EventHandler::run_namespace(Handled& handled, ForNamespace const& one, ba
             return report;
         }
         tenant = *found;
-        std::lock_guard const lock{namespaces_mutex_};
-        if (namespaces_.size() >= kKnownNamespaces) namespaces_.clear();
-        namespaces_.emplace(one.namespace_, *found);
     }
     handled.whom = to_string(*tenant);
     return run_tenant({.tenant = *std::move(tenant), .flux_object = true}, deadline);
+}
+
+void EventHandler::remember_namespaces(std::vector<Tenant> const& tenants) {
+    std::lock_guard const lock{namespaces_mutex_};
+    namespaces_.clear();
+    for (auto const& tenant : tenants) {
+        if (namespaces_.size() < kKnownNamespaces) namespaces_.emplace(tenant_namespace(tenant), tenant);
+    }
 }
 
 std::optional<Tenant> EventHandler::tenant_in(std::string const& namespace_) {

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <tuple>
 
 namespace kro {
 namespace {
@@ -89,14 +91,18 @@ void Metrics::event_answered(std::string const& type, std::string const& kind, R
 }
 
 void Metrics::requests_made(Report const& report) {
+    constexpr int kWell = -1;
+    std::map<std::tuple<Cluster, bool, int>, int> counts;
     for (auto const& round : report.rounds) {
-        for (auto const& one : round) {
-            families_->requests
-                .Add({{"cluster", std::string{name_of(one.cluster)}},
-                      {"kind", one.write ? "write" : "read"},
-                      {"result", one.error ? std::to_string(one.error->http_status) : "ok"}})
-                .Increment();
-        }
+        for (auto const& one : round) ++counts[{one.cluster, one.write, one.error ? one.error->http_status : kWell}];
+    }
+    for (auto const& [what, count] : counts) {
+        auto const& [cluster, write, status] = what;
+        families_->requests
+            .Add({{"cluster", std::string{name_of(cluster)}},
+                  {"kind", write ? "write" : "read"},
+                  {"result", status == kWell ? "ok" : std::to_string(status)}})
+            .Increment(count);
     }
 }
 

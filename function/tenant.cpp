@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdio>
 #include <cstdlib>
 
 namespace kro {
@@ -13,9 +12,11 @@ namespace {
 
 template <std::size_t Size>
 std::array<unsigned char, Size> shake128(std::string_view text) {
+    // To look it up takes longer than to use it.
+    static EVP_MD const* const algorithm = EVP_MD_fetch(nullptr, "SHAKE128", nullptr);
     std::array<unsigned char, Size> digest{};
     EVP_MD_CTX* context = EVP_MD_CTX_new();
-    bool const done = context != nullptr && EVP_DigestInit_ex(context, EVP_shake128(), nullptr) == 1 &&
+    bool const done = context != nullptr && EVP_DigestInit_ex(context, algorithm, nullptr) == 1 &&
                       EVP_DigestUpdate(context, text.data(), text.size()) == 1 &&
                       EVP_DigestFinalXOF(context, digest.data(), digest.size()) == 1;
     EVP_MD_CTX_free(context);
@@ -63,17 +64,22 @@ std::string stable_uuid(std::string_view text) {
     auto id = shake128<16>(text);
     id[6] = static_cast<unsigned char>((id[6] & 0x0fU) | 0x80U);
     id[8] = static_cast<unsigned char>((id[8] & 0x3fU) | 0x80U);
+    constexpr std::string_view kHex = "0123456789abcdef";
     std::string uuid;
+    uuid.reserve(36);
     for (std::size_t i = 0; i < id.size(); ++i) {
         if (i == 4 || i == 6 || i == 8 || i == 10) uuid += '-';
-        std::array<char, 3> hex{};
-        std::snprintf(hex.data(), hex.size(), "%02x", static_cast<unsigned>(id[i]));
-        uuid += hex.data();
+        uuid += {kHex[id[i] >> 4U], kHex[id[i] & 0xfU]};
     }
     return uuid;
 }
 
-std::string tenant_namespace(Tenant const& tenant) { return "mcp--" + stable_uuid(to_string(tenant)); }
+std::string tenant_namespace(Tenant const& tenant) {
+    // A plan asks for the same one over and over.
+    thread_local std::pair<Tenant, std::string> last;
+    if (last.second.empty() || last.first != tenant) last = {tenant, "mcp--" + stable_uuid(to_string(tenant))};
+    return last.second;
+}
 
 std::string request_name(Tenant const& tenant, std::string_view suffix) {
     std::string const name = lower_case(std::string{kGroup} + "--" + tenant.name);
@@ -81,12 +87,11 @@ std::string request_name(Tenant const& tenant, std::string_view suffix) {
 }
 
 k8s::Json tenant_labels(Tenant const& tenant) {
-    return {{kManagedByLabel, kGroup},
-            {kOnboardingNameLabel, shorten(tenant.name, kNameLimit)},
-            {kOnboardingNamespaceLabel, shorten(tenant.namespace_, kNameLimit)}};
+    return base::object(kManagedByLabel, kGroup, kOnboardingNameLabel, shorten(tenant.name, kNameLimit),
+                        kOnboardingNamespaceLabel, shorten(tenant.namespace_, kNameLimit));
 }
 
-k8s::Json tenant_annotations(Tenant const& tenant) { return {{kTenantAnnotation, to_string(tenant)}}; }
+k8s::Json tenant_annotations(Tenant const& tenant) { return base::object(kTenantAnnotation, to_string(tenant)); }
 
 std::optional<Tenant> tenant_of(k8s::Json const& object) {
     if (auto const tenant = parse_tenant(k8s::annotation_of(object, kTenantAnnotation))) return tenant;

@@ -57,8 +57,9 @@ class Turnstile {
             throw;
         }
         lock.lock();
-        mine->answer = answer;
         queue.running = nullptr;
+        bool const shared = mine.use_count() > 1;  // by those who wait for it
+        if (shared) mine->answer = answer;
         leave();
         changed_.notify_all();
         return answer;
