@@ -6,14 +6,10 @@
 #include "function/serve.hpp"
 #include "function/settings.hpp"
 
-#include <malloc.h>
-
 #include <cstdlib>
 #include <iostream>
 
 int main(int argc, char** argv) {
-    // Each thread that allocates would get an arena of its own, and what many threads once used would stay with each of them.
-    mallopt(M_ARENA_MAX, 2);
     kro::Environment const environment = [](std::string const& name) -> std::optional<std::string> {
         char const* value = std::getenv(name.c_str());
         return value == nullptr ? std::nullopt : std::optional<std::string>{value};
