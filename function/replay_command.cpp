@@ -189,7 +189,8 @@ void wait_or_be_interrupted(std::chrono::nanoseconds duration) {
 int replay_on_clusters(Settings const& settings, ReplayIo const& io) {
     std::vector<std::shared_ptr<k8s::OverlayApi>> overlays;
     auto const clusters = open_clusters(settings, [&](SharedApi api) {
-        overlays.push_back(std::make_shared<k8s::OverlayApi>(std::move(api), base::system_clock(), k8s::OverlayApi::Writes::DryRun));
+        overlays.push_back(
+            std::make_shared<k8s::OverlayApi>(std::move(api), base::system_clock(), k8s::OverlayApi::Writes::DryRun));
         return SharedApi{overlays.back()};
     });
     if (!clusters) {

@@ -44,9 +44,7 @@ std::string name_of(k8s::Resource const& resource, k8s::ObjectKey const& key) {
     return std::string{resource.kind} + " " + k8s::to_string(key);
 }
 
-bool is_absence(RecordedExchange const& exchange) {
-    return exchange.error && exchange.error->is_absence();
-}
+bool is_absence(RecordedExchange const& exchange) { return exchange.error && exchange.error->is_absence(); }
 
 }  // namespace
 

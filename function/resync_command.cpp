@@ -77,8 +77,7 @@ int resync_command(Settings const& settings) {
         return kFailed;
     }
     auto const audience = ::isatty(STDERR_FILENO) == 1 ? Audience::Person : Audience::Program;
-    return resync_command(
-        **clusters, settings, base::system_clock(), std::cout, std::cerr, audience);
+    return resync_command(**clusters, settings, base::system_clock(), std::cout, std::cerr, audience);
 }
 
 }  // namespace kro

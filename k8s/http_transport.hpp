@@ -21,7 +21,7 @@ struct HttpOptions {
         15'000};  ///< one request, from the moment it is started; the batch's deadline may come first
     std::size_t answer_limit = 64 * 1024 * 1024;  ///< bytes of one answer's body, after decompression
     std::size_t parallel = 100;                   ///< requests under way at once on an HTTP/2 connection; on HTTP/1.1 at most 8
-    base::Clock clock = base::system_clock();  ///< for a Retry-After that is a date
+    base::Clock clock = base::system_clock();     ///< for a Retry-After that is a date
 };
 
 /// One HTTP request and what became of it.
