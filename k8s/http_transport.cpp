@@ -34,6 +34,9 @@ constexpr long kIdleConnectionSeconds = 80;
 constexpr int kUnacknowledgedMilliseconds = 10'000;
 constexpr long kKeepaliveIdleSeconds = 30;
 constexpr long kKeepaliveEverySeconds = 10;
+/// How long libcurl is left alone with transfers. It may have taken what belongs to one of a connection's streams off the socket while it was
+/// looking at another, and not know it: libcurl 7.88 then waits for something else to happen on that connection, though the answer is there.
+constexpr milliseconds kLongestPoll{20};
 /// So that libcurl's own, more precise words about a connect timeout come before ours.
 constexpr milliseconds kAfterConnectTimeout{50};
 
@@ -377,7 +380,8 @@ int HttpTransport::Driver::poll_milliseconds(SteadyTime now) const {
         next = std::min(next, transfer->connected ? transfer->done_by : std::min(transfer->done_by, transfer->connect_by));
     }
     for (auto const& waiting : waiting_) next = std::min(next, waiting.deadline);
-    auto const patience = std::clamp(next - now, SteadyTime::duration{0}, SteadyTime::duration{std::chrono::minutes{1}});
+    auto const longest = active_.empty() ? SteadyTime::duration{std::chrono::minutes{1}} : SteadyTime::duration{kLongestPoll};
+    auto const patience = std::clamp(next - now, SteadyTime::duration{0}, longest);
     return static_cast<int>(std::chrono::ceil<milliseconds>(patience).count());
 }
 
