@@ -6,10 +6,30 @@
 #include "function/serve.hpp"
 #include "function/settings.hpp"
 
+#ifdef KRO_MIMALLOC
+#include <mimalloc.h>
+#endif
+
 #include <cstdlib>
 #include <iostream>
 
+namespace {
+
+/// What is free goes back to the system at once: between two events there is nothing to keep it for.
+void keep_no_free_memory() {
+#ifdef KRO_MIMALLOC
+#if MI_MALLOC_VERSION < 210
+    mi_option_set(mi_option_decommit_delay, 0);
+#else
+    mi_option_set(mi_option_purge_delay, 0);
+#endif
+#endif
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+    keep_no_free_memory();
     kro::Environment const environment = [](std::string const& name) -> std::optional<std::string> {
         char const* value = std::getenv(name.c_str());
         return value == nullptr ? std::nullopt : std::optional<std::string>{value};
