@@ -272,9 +272,11 @@ ObjectStore::Outcome ObjectStore::list(Type& type, Request const& request) {
     Json metadata = {{"resourceVersion", version}};
     if (is_there()) {
         metadata["continue"] = continue_token(last);
-        std::int64_t remaining = 0;
-        for (; is_there(); ++at) ++remaining;
-        if (selector->empty()) metadata["remainingItemCount"] = remaining;
+        if (selector->empty()) {
+            std::int64_t remaining = 0;
+            for (; is_there(); ++at) ++remaining;
+            metadata["remainingItemCount"] = remaining;
+        }
     } else if (!bare && !metadata_only) {
         metadata["continue"] = "";
     }
