@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <sstream>
 #include <thread>
 
@@ -30,6 +31,9 @@ constexpr std::string_view kOnboarding = "bench";
 constexpr int kLoaders = 8;
 constexpr int kTogether = 16;  ///< tenants of a loader on their way at once
 constexpr int kTicks = 3;
+/// Twice scripts/bench's interval, and a little: then the storage is compacted up to what was loaded. Before that the API server has every page
+/// in its memory, which on a cluster that has been up for five minutes is the case for what has just been changed alone.
+constexpr std::chrono::seconds kUntilCompacted{40};
 constexpr int kDrifted = 1000;
 
 [[noreturn]] void give_up(std::string const& message) {
@@ -228,6 +232,7 @@ struct Settled {
 
 Settled measure_settled(std::string const& program, std::vector<std::string> const& arguments, k8s::ClusterAccess const& access,
                         int tenants) {
+    std::this_thread::sleep_for(kUntilCompacted);
     auto const port = bench::free_port();
     bench::Process const process{program, arguments, port};
     process.wait_until_ready();
@@ -255,7 +260,7 @@ Settled measure_settled(std::string const& program, std::vector<std::string> con
 
 /// Changes `count` HelmReleases by hand, and lets one tick repair them.
 void measure_repair(std::string const& program, std::vector<std::string> const& arguments, k8s::ClusterAccess const& access,
-                    int count, Json& figures) {
+                    int count, double settled_s, Json& figures) {
     k8s::HttpApi api{access, {}};
     std::vector<k8s::Request> patches;
     for (int number = 0; number < count; ++number) {
@@ -267,6 +272,8 @@ void measure_repair(std::string const& program, std::vector<std::string> const& 
         if (!answer.result) give_up(answer.result.error().message);
     }
     double const patched_s = seconds_since(start);
+    // As when settled_s was measured.
+    std::this_thread::sleep_for(kUntilCompacted);
 
     auto const port = bench::free_port();
     bench::Process const process{program, arguments, port};
@@ -275,7 +282,7 @@ void measure_repair(std::string const& program, std::vector<std::string> const& 
     double const repaired_s = tick(port);
     Requests const after = requests_of(port);
     Requests const settled_before = after;
-    double const settled_s = tick(port);
+    tick(port);
     Requests const settled = requests_of(port);
     // A tick's own: the pages, and the ProviderConfig's status, which counts the tenants that are no longer ready.
     double const own = settled.reads + settled.writes - settled_before.reads - settled_before.writes + 1;
@@ -314,14 +321,17 @@ double in_memory(int tenants, Json& figures, std::string const& name) {
     };
     kro::Resync resync{context, {}, hooks};
     resync.run(kro::Resync::Cause::Tick, world.now, later());
-    auto const start = Steady::now();
-    kro::Report const report = resync.run(kro::Resync::Cause::Tick, world.now, later());
-    double const took = seconds_since(start);
-    if (report.outcome.kind != kro::Outcome::Kind::Done) give_up(report.outcome.why);
-    if (report.writes > 0) give_up("in memory: " + report.outcome.why);
-    figures["resync_" + name + "_in_memory_s"] = took;
-    figures["resync_" + name + "_in_memory_requests"] = report.requests;
-    return took;
+    double fastest = std::numeric_limits<double>::max();
+    for (int i = 0; i < kTicks; ++i) {
+        auto const start = Steady::now();
+        kro::Report const report = resync.run(kro::Resync::Cause::Tick, world.now, later());
+        fastest = std::min(fastest, seconds_since(start));
+        if (report.outcome.kind != kro::Outcome::Kind::Done) give_up(report.outcome.why);
+        if (report.writes > 0) give_up("in memory: " + report.outcome.why);
+        figures["resync_" + name + "_in_memory_requests"] = report.requests;
+    }
+    figures["resync_" + name + "_in_memory_s"] = fastest;
+    return fastest;
 }
 
 }  // namespace
@@ -335,8 +345,8 @@ int main(int argc, char** argv) {
     std::vector<std::string> const arguments{"serve", "--kubeconfig=" + kubeconfig, "--onboarding=platform", "--verbosity=ERROR",
                                              "--event-budget=10m"};
     Json figures;
-    in_memory(few, figures, "few");
-    in_memory(many, figures, "many");
+    double const few_in_memory = in_memory(few, figures, "few");
+    double const many_in_memory = in_memory(many, figures, "many");
 
     auto access = k8s::read_kubeconfig_file(kubeconfig, [] { return std::chrono::system_clock::now(); });
     if (!access) give_up(access.error().message);
@@ -365,8 +375,11 @@ int main(int argc, char** argv) {
     figures["resync_few_curl_s"] = small.curl_seconds;
     figures["resync_few_vs_curl"] = small.ratio;
     figures["resync_few_peak_rss_mb"] = small.peak_mb;
-    figures["resync_growth_time"] = large.fastest / small.fastest;
+    // The program's own. An API server's own time for the pages grows too, and faster than their number.
+    figures["resync_growth_time"] = many_in_memory / few_in_memory;
+    figures["resync_growth_time_with_api_server"] = large.fastest / small.fastest;
+    figures["resync_growth_time_of_curl"] = large.curl_seconds / small.curl_seconds;
     figures["resync_growth_memory"] = large.peak_mb / small.peak_mb;
-    measure_repair(program, arguments, *access, std::min(kDrifted, many), figures);
+    measure_repair(program, arguments, *access, std::min(kDrifted, many), large.seconds, figures);
     std::cout << figures.dump(2) << std::endl;
 }

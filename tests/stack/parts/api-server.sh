@@ -44,7 +44,7 @@ run_api_server() {
         --service-account-issuer=https://kubernetes.default.svc \
         --service-account-key-file="$dir/service-account.key" \
         --service-account-signing-key-file="$dir/service-account.key" \
-        --service-cluster-ip-range=10.96.0.0/16 --profiling=false
+        --service-cluster-ip-range=10.96.0.0/16 --profiling=false --etcd-compaction-interval="${COMPACTION_INTERVAL:-5m}"
 }
 
 api_server_is_ready() {
