@@ -1,10 +1,10 @@
 // What a replay costs: `scripts/bench replay`. Two hundred settled tenants, and a hundred thousand events about their objects, whole ones of
 // 4 KB and references, replayed by the program as a process.
 
+#include "settled.hpp"
+
 #include "function/desired.hpp"
 #include "function/kinds.hpp"
-#include "function/kro.hpp"
-#include "function/status.hpp"
 #include "tests/support/builders.hpp"
 #include "tests/support/folder.hpp"
 
@@ -34,27 +34,10 @@ constexpr std::size_t kWholeSize = 4096;
 
 kro::Tenant tenant(int number) { return {"bench", "tenant-" + std::to_string(1000 + number)}; }
 
-std::string kubeconfig_name(kro::Tenant const& whom) { return kro::request_name(whom) + ".kubeconfig"; }
-
-kro::Chart chart() {
-    kro::Chart chart;
-    chart.url = kro::kDefaultChartUrl;
-    chart.ref.tag = "0.9.1";
-    return chart;
-}
-
 Json settled_kro(kro::Tenant const& whom) {
-    Json kro = {
-        {"apiVersion", k8s::api_version(kro::kKros)},
-        {"kind", "Kro"},
-        {"metadata", {{"name", whom.name}, {"namespace", whom.namespace_}, {"finalizers", {kro::kFinalizer}}, {"generation", 1}}},
-        {"spec", {{"version", "0.9.1"}}}};
-    std::string const namespace_ = kro::tenant_namespace(whom);
-    Json const resources =
-        Json::array({kro::resource_entry(kro::kOciRepositories, {namespace_, std::string{kro::kOciRepositoryName}}, "Ready", ""),
-                     kro::resource_entry(kro::kHelmReleases, {namespace_, std::string{kro::kHelmReleaseName}}, "Ready", "")});
-    kro::Verdict const verdict{kro::Verdict::Phase::Ready, "ReconcileSuccess", "Domain Service is ready"};
-    kro["status"] = kro::desired_status(kro::read_kro(kro), nullptr, verdict, resources, support::kNoon);
+    Json kro = bench::kro_of(whom);
+    kro["metadata"]["generation"] = 1;
+    kro["status"] = bench::settled_status(kro, whom);
     return kro;
 }
 
@@ -62,9 +45,10 @@ Json settled_kro(kro::Tenant const& whom) {
 std::vector<Json> objects_of(kro::Tenant const& whom) {
     Json request = kro::desired_access_request(whom).object;
     request["metadata"]["generation"] = 1;
-    request["status"] = {{"phase", "Granted"}, {"observedGeneration", 1}, {"secretRef", {{"name", kubeconfig_name(whom)}}}};
-    Json repository = kro::desired_oci_repository(whom, chart(), "").object;
-    Json release = kro::desired_helm_release(whom, chart(), kubeconfig_name(whom)).object;
+    request["status"] = {
+        {"phase", "Granted"}, {"observedGeneration", 1}, {"secretRef", {{"name", bench::kubeconfig_name(whom)}}}};
+    Json repository = kro::desired_oci_repository(whom, bench::chart(), "").object;
+    Json release = kro::desired_helm_release(whom, bench::chart(), bench::kubeconfig_name(whom)).object;
     repository["metadata"]["generation"] = 1;
     release["metadata"]["generation"] = 1;
     return {settled_kro(whom), std::move(request), support::ready(std::move(repository)), support::ready(std::move(release))};

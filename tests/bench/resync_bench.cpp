@@ -3,12 +3,11 @@
 
 #include "bare_client.hpp"
 #include "process.hpp"
+#include "settled.hpp"
 
 #include "function/desired.hpp"
 #include "function/kinds.hpp"
-#include "function/kro.hpp"
 #include "function/resync.hpp"
-#include "function/status.hpp"
 #include "k8s/http_api.hpp"
 #include "tests/support/world.hpp"
 
@@ -61,32 +60,6 @@ Json provider_config() {
     return config;
 }
 
-kro::Chart chart() {
-    kro::Chart chart;
-    chart.url = kro::kDefaultChartUrl;
-    chart.ref.tag = "0.9.1";
-    return chart;
-}
-
-Json kro_of(kro::Tenant const& whom) {
-    return {{"apiVersion", k8s::api_version(kro::kKros)},
-            {"kind", "Kro"},
-            {"metadata", {{"name", whom.name}, {"namespace", whom.namespace_}, {"finalizers", {kro::kFinalizer}}}},
-            {"spec", {{"version", "0.9.1"}}}};
-}
-
-Json kro_status(Json const& kro, kro::Tenant const& whom) {
-    std::string const namespace_ = kro::tenant_namespace(whom);
-    Json const resources =
-        Json::array({kro::resource_entry(kro::kOciRepositories, {namespace_, std::string{kro::kOciRepositoryName}}, "Ready", ""),
-                     kro::resource_entry(kro::kHelmReleases, {namespace_, std::string{kro::kHelmReleaseName}}, "Ready", "")});
-    return kro::desired_status(kro::read_kro(kro), nullptr,
-                               {kro::Verdict::Phase::Ready, "ReconcileSuccess", "Domain Service is ready"}, resources,
-                               support::kNoon);
-}
-
-std::string kubeconfig_name(kro::Tenant const& whom) { return kro::request_name(whom) + ".kubeconfig"; }
-
 /// An object of one settled tenant, and its status.
 struct Part {
     k8s::Resource resource;
@@ -109,12 +82,12 @@ std::vector<Part> parts_of(kro::Tenant const& whom) {
     auto const access = [whom](Json const& stored) {
         return Json{{"phase", "Granted"},
                     {"observedGeneration", k8s::generation_of(stored)},
-                    {"secretRef", {{"name", kubeconfig_name(whom)}}}};
+                    {"secretRef", {{"name", bench::kubeconfig_name(whom)}}}};
     };
-    return {{kro::kKros, kro_of(whom), [whom](Json const& stored) { return kro_status(stored, whom); }},
+    return {{kro::kKros, bench::kro_of(whom), [whom](Json const& stored) { return bench::settled_status(stored, whom); }},
             {kro::kAccessRequests, kro::desired_access_request(whom).object, access},
-            {kro::kOciRepositories, kro::desired_oci_repository(whom, chart(), "").object, flux},
-            {kro::kHelmReleases, kro::desired_helm_release(whom, chart(), kubeconfig_name(whom)).object, flux}};
+            {kro::kOciRepositories, kro::desired_oci_repository(whom, bench::chart(), "").object, flux},
+            {kro::kHelmReleases, kro::desired_helm_release(whom, bench::chart(), bench::kubeconfig_name(whom)).object, flux}};
 }
 
 void send_all(k8s::HttpApi& api, std::vector<k8s::Request> const& requests) {
@@ -284,11 +257,12 @@ double seconds_of_writes(k8s::HttpApi& api, int count) {
     std::vector<k8s::Request> statuses;
     for (int number = 0; number < count; ++number) {
         kro::Tenant const whom = tenant(number);
-        releases.push_back(k8s::apply(kro::kHelmReleases, kro::desired_helm_release(whom, chart(), kubeconfig_name(whom)).object,
+        releases.push_back(k8s::apply(kro::kHelmReleases,
+                                      kro::desired_helm_release(whom, bench::chart(), bench::kubeconfig_name(whom)).object,
                                       kro::kFieldManager));
-        Json kro = kro_of(whom);
+        Json kro = bench::kro_of(whom);
         kro["metadata"].erase("finalizers");
-        kro["status"] = kro_status(kro, whom);
+        kro["status"] = bench::settled_status(kro, whom);
         kro["status"]["phase"] = "Terminating";
         kro.erase("spec");
         statuses.push_back(k8s::apply_status(kro::kKros, std::move(kro), kro::kFieldManager));
