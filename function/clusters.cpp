@@ -10,7 +10,8 @@
 namespace kro {
 namespace {
 
-constexpr std::size_t kKeptConnections = 64;
+/// To control planes; each takes some 80 KiB.
+constexpr std::size_t kKeptConnections = 32;
 
 /// The requests of a round that go to the same API server.
 struct Share {

@@ -1,5 +1,8 @@
 #include "function/worker_pool.hpp"
 
+#include "base/memory.hpp"
+
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -9,6 +12,9 @@ namespace {
 /// Room for a TLS handshake and for JSON as deep as it is read. Less than a huge page, so that the kernel does not back a stack
 /// with 2 MiB when its first byte is used, which it may do with the usual 8 MiB.
 constexpr std::size_t kStackSize = std::size_t{1} << 20U;
+
+/// A thread that has had nothing to do for so long keeps no memory for the next job.
+constexpr std::chrono::milliseconds kQuiet{50};
 
 }  // namespace
 
@@ -72,7 +78,13 @@ void WorkerPool::work() {
     auto service = new_service_();
     std::unique_lock lock{mutex_};
     for (;;) {
-        changed_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
+        auto const is_up = [this] { return ending_ || !jobs_.empty(); };
+        if (!changed_.wait_for(lock, kQuiet, is_up)) {
+            lock.unlock();
+            base::give_free_memory_back();
+            lock.lock();
+            changed_.wait(lock, is_up);
+        }
         if (ending_) return;
         auto job = std::move(jobs_.front());
         jobs_.pop_front();
