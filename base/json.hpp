@@ -68,8 +68,8 @@ void add_members(Json::object_t& members, std::string_view name, Value&& value, 
 }
 }  // namespace detail
 
-/// The object {name: value, name: value, ...}. A list in braces says the same, and nlohmann/json makes an array of each of its pairs
-/// first, which takes several times as long.
+/// The object {name: value, name: value, ...}. A list in braces says the same, but nlohmann/json makes an array of each of its pairs
+/// first.
 template <class... NamesAndValues>
 Json object(NamesAndValues&&... names_and_values) {
     Json made = Json::object();

@@ -10,8 +10,7 @@
 namespace kro {
 namespace {
 
-/// To control planes; each takes some 80 KiB.
-constexpr std::size_t kKeptConnections = 32;
+constexpr std::size_t kKeptConnections = 64;
 
 /// The requests of a round that go to the same API server.
 struct Share {

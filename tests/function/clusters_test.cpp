@@ -168,13 +168,13 @@ TEST(ControlPlaneConnection, IsMadeAnewAfterItWasForgotten) {
     EXPECT_EQ(to.made.size(), 2U);
 }
 
-TEST(ControlPlaneConnection, IsDroppedWhenThirtyTwoOthersWereUsedSince) {
+TEST(ControlPlaneConnection, IsDroppedWhenSixtyFourOthersWereUsedSince) {
     Connections to;
-    for (int i = 0; i < 33; ++i) to.ask(kubeconfig("u" + std::to_string(i), "1"));
-    to.ask(kubeconfig("u32", "1"));
-    EXPECT_EQ(to.made.size(), 33U);
+    for (int i = 0; i < 65; ++i) to.ask(kubeconfig("u" + std::to_string(i), "1"));
+    to.ask(kubeconfig("u64", "1"));
+    EXPECT_EQ(to.made.size(), 65U);
     to.ask(kubeconfig("u0", "1"));
-    EXPECT_EQ(to.made.size(), 34U);
+    EXPECT_EQ(to.made.size(), 66U);
 }
 
 TEST(ControlPlaneConnection, NeedsAKubeconfig) {
