@@ -119,13 +119,19 @@ class File {
         }
         auto const document = text_.view().substr(0, extent.end());
         auto parsed = base::parse_json(document);
-        if (parsed) {
-            add_document(std::move(parsed).value(), here(), entries);
-        } else {
-            bool const utf8 = base::valid_utf8(document) == document;
-            add(utf8 ? "is no JSON: " + parsed.error() : "has bytes in it that are no UTF-8", here(), entries);
-        }
-        text_.pass(extent.end());
+        if (parsed) return take(std::move(parsed).value(), extent.end(), entries);
+        bool const utf8 = base::valid_utf8(document) == document;
+        add(utf8 ? "is no JSON: " + parsed.error() : "has bytes in it that are no UTF-8", here(), entries);
+        pass_document(extent.end());
+    }
+
+    void take(Json document, std::size_t size, std::deque<ArchiveEntry>& entries) {
+        add_document(std::move(document), here(), entries);
+        pass_document(size);
+    }
+
+    void pass_document(std::size_t size) {
+        text_.pass(size);
         indent_ = std::nullopt;
     }
 
@@ -135,9 +141,7 @@ class File {
         if (end > kLongestEvent) return false;
         auto document = base::parse_json(text_.view().substr(0, end));
         if (!document) return false;
-        add_document(std::move(document).value(), here(), entries);
-        text_.pass(end);
-        indent_ = std::nullopt;
+        take(std::move(document).value(), end, entries);
         return true;
     }
 
