@@ -127,25 +127,27 @@ Report EventHandler::run_namespace(Handled& handled, ForNamespace const& one, ba
             report.outcome = {Outcome::Kind::Retry, tenants.error().message, tenants.error().retry_after};
             return report;
         }
-        remember_namespaces(*tenants);
-        auto const found = std::find_if(tenants->begin(), tenants->end(),
-                                        [&](Tenant const& each) { return tenant_namespace(each) == one.namespace_; });
-        if (found == tenants->end()) {
+        tenant = remember_namespaces(*tenants, one.namespace_);
+        if (!tenant) {
             report.outcome = {Outcome::Kind::Done, "ignored: no tenant has the namespace " + one.namespace_, std::nullopt};
             return report;
         }
-        tenant = *found;
     }
     handled.whom = to_string(*tenant);
     return run_tenant({.tenant = *std::move(tenant), .flux_object = true}, deadline);
 }
 
-void EventHandler::remember_namespaces(std::vector<Tenant> const& tenants) {
+/// Whose `wanted` is.
+std::optional<Tenant> EventHandler::remember_namespaces(std::vector<Tenant> const& tenants, std::string const& wanted) {
+    std::optional<Tenant> found;
     std::lock_guard const lock{namespaces_mutex_};
     namespaces_.clear();
     for (auto const& tenant : tenants) {
-        if (namespaces_.size() < kKnownNamespaces) namespaces_.emplace(tenant_namespace(tenant), tenant);
+        std::string namespace_ = tenant_namespace(tenant);
+        if (namespace_ == wanted) found = tenant;
+        if (namespaces_.size() < kKnownNamespaces) namespaces_.emplace(std::move(namespace_), tenant);
     }
+    return found;
 }
 
 std::optional<Tenant> EventHandler::tenant_in(std::string const& namespace_) {

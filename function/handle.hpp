@@ -71,7 +71,7 @@ class EventHandler {
     Report run_tenant(ForTenant const& route, base::Deadline deadline);
     Report run_namespace(Handled& handled, ForNamespace const& route, base::Deadline deadline);
     std::optional<Tenant> tenant_in(std::string const& namespace_);
-    void remember_namespaces(std::vector<Tenant> const& tenants);
+    std::optional<Tenant> remember_namespaces(std::vector<Tenant> const& tenants, std::string const& wanted);
     Report run_everyone(Handled& handled, ForEveryone const& route, base::Deadline deadline);
     Report resync(Handled& handled, ForEveryone const& route, base::Deadline deadline);
     Report reconcile_seen(Observed observed, base::Deadline deadline);
