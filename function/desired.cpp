@@ -9,20 +9,20 @@
 namespace kro {
 namespace {
 
+using base::object;
 using k8s::Json;
 
 constexpr char kOpaque[] = "Opaque";
-
-using base::object;
-
 constexpr std::array<std::string_view, 1> kData{"/data"};
 constexpr std::array<std::string_view, 3> kOfRepository{"/spec/ref", "/spec/secretRef", "/spec/certSecretRef"};
 constexpr std::array<std::string_view, 3> kOfRelease{"/spec/values", "/spec/kubeConfig", "/spec/chartRef"};
 
-Json metadata(Tenant const& tenant, k8s::ObjectKey const& key) {
-    return object("name", key.name, "namespace", key.namespace_, "labels", tenant_labels(tenant), "annotations",
+Json metadata(Tenant const& tenant, k8s::ObjectKey const& key, Json labels) {
+    return object("name", key.name, "namespace", key.namespace_, "labels", std::move(labels), "annotations",
                   tenant_annotations(tenant));
 }
+
+Json metadata(Tenant const& tenant, k8s::ObjectKey const& key) { return metadata(tenant, key, tenant_labels(tenant)); }
 
 /// The value at the JSON pointer; nullptr where there is none.
 Json const* at(Json const& whole, std::string_view pointer) {
@@ -108,8 +108,7 @@ Desired desired_access_request(Tenant const& tenant) {
          Json::array({{{"rules", Json::array({{{"apiGroups", {"*"}}, {"resources", {"*"}}, {"verbs", {"*"}}}})}}})},
         {"roleRefs", Json::array({{{"kind", "ClusterRole"}, {"name", "cluster-admin"}}})}};
     std::string const namespace_ = tenant_namespace(tenant);
-    Json whole = metadata(tenant, {namespace_, request_name(tenant)});
-    whole["labels"] = access_request_labels(tenant);
+    Json whole = metadata(tenant, {namespace_, request_name(tenant)}, access_request_labels(tenant));
     whole["finalizers"] = Json::array({kAccessFinalizer});
     Json spec = object("requestRef", object("name", tenant.name, "namespace", namespace_), "token", everything);
     return {object("apiVersion", k8s::api_version(kAccessRequests), "kind", kAccessRequests.kind, "metadata", std::move(whole),
