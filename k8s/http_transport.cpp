@@ -25,8 +25,8 @@ using std::chrono::milliseconds;
 
 /// How many requests may be under way at once before the server has shown that it speaks HTTP/2.
 constexpr std::size_t kParallelOnHttp1 = 8;
-/// Handles that wait for the next request; each costs some KiB.
-constexpr std::size_t kIdleHandles = 16;
+/// Handles that wait for the next request, as many as the widest round of an event needs: each keeps buffers of some 40 KiB.
+constexpr std::size_t kIdleHandles = 6;
 /// An API server closes a connection that was idle for 90 s (net/http2's IdleTimeout there); rather be the first.
 constexpr long kIdleConnectionSeconds = 80;
 /// When the kernel gives up a connection whose peer has stopped to acknowledge: a request on it fails then, and goes over a new
