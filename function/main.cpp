@@ -15,14 +15,15 @@
 
 namespace {
 
-/// What is free goes back to the system soon: a resync frees as fast as it allocates, and would keep a third more.
-void keep_little_free_memory() {
+/// What is free goes back to the system at once: a resync frees as fast as it allocates, and what a thread keeps after its last event
+/// would stay for as long as it sleeps.
+void keep_no_free_memory() {
 #ifdef KRO_MIMALLOC
-    constexpr long kMilliseconds = 2;
+    constexpr long kDelayMilliseconds = 0;
 #if MI_MALLOC_VERSION < 210
-    mi_option_set(mi_option_decommit_delay, kMilliseconds);
+    mi_option_set(mi_option_decommit_delay, kDelayMilliseconds);
 #else
-    mi_option_set(mi_option_purge_delay, kMilliseconds);
+    mi_option_set(mi_option_purge_delay, kDelayMilliseconds);
 #endif
 #endif
 }
@@ -30,7 +31,7 @@ void keep_little_free_memory() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    keep_little_free_memory();
+    keep_no_free_memory();
     kro::Environment const environment = [](std::string const& name) -> std::optional<std::string> {
         char const* value = std::getenv(name.c_str());
         return value == nullptr ? std::nullopt : std::optional<std::string>{value};
