@@ -54,21 +54,21 @@ bool has_finalizers(Json const& actual, Json const& wanted) {
                        [&](Json const& finalizer) { return k8s::has_finalizer(actual, base::text_of(finalizer)); });
 }
 
-bool contains(Json const& actual, Json const& desired) {
-    for (auto const& [name, wanted] : desired.items()) {
+}  // namespace
+
+bool holds(Json const& actual, Desired const& desired) {
+    for (auto const& [name, wanted] : desired.object.items()) {
         if (name != "metadata" && !has_member(actual, name, wanted)) return false;
     }
     Json const& metadata = base::member(actual, "metadata");
-    for (auto const& [name, wanted] : desired["metadata"].items()) {
+    for (auto const& [name, wanted] : desired.object["metadata"].items()) {
         if (!(name == "finalizers" ? has_finalizers(actual, wanted) : has_member(metadata, name, wanted))) return false;
     }
     return true;
 }
 
-}  // namespace
-
 bool differs(Json const& actual, Desired const& desired) {
-    if (!contains(actual, desired.object)) return true;
+    if (!holds(actual, desired)) return true;
     return !std::all_of(desired.exact.begin(), desired.exact.end(),
                         [&](std::string_view pointer) { return same_at(actual, desired.object, pointer); });
 }

@@ -17,7 +17,10 @@ struct Desired {
     std::span<std::string_view const> exact;
 };
 
-/// Whether `actual` needs an apply of `desired`: something we set differs, or an exact part holds more.
+/// Whether everything that an apply of `desired` sets is in `actual` as it is set; there may be more.
+bool holds(k8s::Json const& actual, Desired const& desired);
+
+/// Whether `actual` is not as desired: it does not hold everything, or an exact part of it has more.
 bool differs(k8s::Json const& actual, Desired const& desired);
 
 /// A JSON patch that makes the exact parts of `actual` what they should be, tested against its resourceVersion: for what an apply

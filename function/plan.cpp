@@ -146,12 +146,10 @@ void Planner::ensure(Target const& target, Desired const& desired, std::string c
     Seen const& actual = seen(target);
     if (!actual.present()) {
         step(target.cluster, k8s::apply(target.resource, desired.object, kFieldManager), "create: " + why);
-    } else if (!actual.applied) {
-        if (!differs(actual.object, desired)) return;
+    } else if (!actual.applied && !holds(actual.object, desired)) {
         step(target.cluster, k8s::apply(target.resource, for_update(desired, actual.object), kFieldManager), "apply: " + why);
     } else if (Json patch = correction(actual.object, desired); !patch.empty()) {
-        step(target.cluster, k8s::json_patch(target.resource, target.key, std::move(patch), kFieldManager),
-             "take away what another manager wrote: " + why);
+        step(target.cluster, k8s::json_patch(target.resource, target.key, std::move(patch), kFieldManager), "correct: " + why);
     }
 }
 

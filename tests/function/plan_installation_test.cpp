@@ -630,6 +630,31 @@ TEST(FluxObject, ThatIsBeingDeletedIsMadeAnewWhenItIsGone) {
     EXPECT_EQ(world.phase_of(kAcme), "Ready");
 }
 
+TEST(FluxObject, WithMoreThanItShouldHaveIsPutRightInOneWrite) {
+    World world;
+    world.install(kro_named("acme"));
+    Json const patch = {{"spec", {{"values", {{"by", "hand"}}}}}};
+    ASSERT_TRUE(k8s::send_one(
+        *world.platform, k8s::merge_patch(kro::kHelmReleases, support::helm_release_key(kAcme), patch, "hand"), support::kNever));
+    world.forget_requests();
+    world.reconcile(kAcme);
+    EXPECT_TRUE(member(world.helm_release_of(kAcme), "spec", "values").is_null());
+    auto const asked = world.requests(Cluster::Platform);
+    auto const writes = std::count_if(asked.begin(), asked.end(), [](auto const& one) { return !k8s::is_read(one.verb); });
+    EXPECT_EQ(writes, 1) << "an apply would leave what another manager wrote";
+}
+
+TEST(FluxObject, WithMoreAndOtherThanItShouldHaveIsPutRight) {
+    World world;
+    world.install(kro_named("acme"));
+    Json const patch = {{"spec", {{"values", {{"by", "hand"}}}, {"interval", "9h"}}}};
+    ASSERT_TRUE(k8s::send_one(
+        *world.platform, k8s::merge_patch(kro::kHelmReleases, support::helm_release_key(kAcme), patch, "hand"), support::kNever));
+    world.reconcile(kAcme);
+    EXPECT_TRUE(member(world.helm_release_of(kAcme), "spec", "values").is_null());
+    EXPECT_EQ(world.helm_release_of(kAcme)["spec"]["interval"], "1m0s");
+}
+
 TEST(FluxObject, ThatSomebodyRemovedIsMadeAnew) {
     World world;
     world.install(kro_named("acme"));

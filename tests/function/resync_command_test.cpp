@@ -47,7 +47,7 @@ TEST(ResyncCommand, RepairsAndShowsWhatItFound) {
     auto const printed = run(world);
     EXPECT_EQ(printed.status, 0);
     EXPECT_TRUE(contains(printed.out, "NAMESPACE         NAME   NEEDS ")) << printed.out;
-    EXPECT_TRUE(contains(printed.out, "project-a--ws-b   acme   apply: the HelmRelease   ")) << printed.out;
+    EXPECT_TRUE(contains(printed.out, "project-a--ws-b   acme   correct: the HelmRelease   ")) << printed.out;
     EXPECT_FALSE(contains(printed.out, "beta")) << printed.out;
     EXPECT_TRUE(contains(printed.out, "2 tenants looked at, 1 in need of something")) << printed.out;
     EXPECT_TRUE(base::member(world.helm_release_of(tenant_named("acme")), "spec", "values").is_null());
