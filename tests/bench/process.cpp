@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -122,15 +123,10 @@ double Process::peak_mb() const {
 }
 
 double Process::cpu_ms() const {
-    std::ifstream file{"/proc/" + std::to_string(id_) + "/stat"};
-    std::string text{std::istreambuf_iterator<char>{file}, {}};
-    std::istringstream words{text.substr(text.rfind(')') + 2)};
-    std::string skipped;
-    for (int i = 0; i < 11; ++i) words >> skipped;
-    double user = 0;
-    double system = 0;
-    words >> user >> system;
-    return (user + system) * 1000 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    clockid_t clock{};
+    timespec time{};
+    if (::clock_getcpuclockid(id_, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
 Connection::Connection(std::uint16_t port) : socket_(connected_socket(port)) {}

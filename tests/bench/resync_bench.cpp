@@ -90,10 +90,13 @@ std::vector<Part> parts_of(kro::Tenant const& whom) {
             {kro::kHelmReleases, kro::desired_helm_release(whom, bench::chart(), bench::kubeconfig_name(whom)).object, flux}};
 }
 
-void send_all(k8s::HttpApi& api, std::vector<k8s::Request> const& requests) {
-    for (auto const& answer : api.send(requests, later())) {
+std::vector<Json> send_all(k8s::HttpApi& api, std::vector<k8s::Request> const& requests) {
+    std::vector<Json> stored;
+    for (auto& answer : api.send(requests, later())) {
         if (!answer.result) give_up(answer.result.error().message);
+        stored.push_back(std::move(answer.result).value());
     }
+    return stored;
 }
 
 /// Loads tenants from..to, many at a time.
@@ -240,26 +243,27 @@ Settled measure_settled(std::string const& program, std::vector<std::string> con
     return settled;
 }
 
-/// Changes `count` HelmReleases by hand.
-void drift(k8s::HttpApi& api, int count) {
+/// Changes `count` HelmReleases by hand; as they are then.
+std::vector<Json> drift(k8s::HttpApi& api, int count) {
     std::vector<k8s::Request> patches;
     for (int number = 0; number < count; ++number) {
         k8s::ObjectKey const key{kro::tenant_namespace(tenant(number)), std::string{kro::kHelmReleaseName}};
         patches.push_back(k8s::merge_patch(kro::kHelmReleases, key, {{"spec", {{"values", {{"by", "hand"}}}}}}, "hand"));
     }
-    send_all(api, patches);
+    return send_all(api, patches);
 }
 
 /// How long the API server takes for what a repair writes, as many at once as the client allows: each HelmRelease, and then each status.
 double seconds_of_writes(k8s::HttpApi& api, int count) {
-    drift(api, count);
+    auto const drifted = drift(api, count);
     std::vector<k8s::Request> releases;
     std::vector<k8s::Request> statuses;
     for (int number = 0; number < count; ++number) {
         kro::Tenant const whom = tenant(number);
-        releases.push_back(k8s::apply(kro::kHelmReleases,
-                                      kro::desired_helm_release(whom, bench::chart(), bench::kubeconfig_name(whom)).object,
-                                      kro::kFieldManager));
+        Json const& release = drifted[static_cast<std::size_t>(number)];
+        auto const desired = kro::desired_helm_release(whom, bench::chart(), bench::kubeconfig_name(whom));
+        releases.push_back(
+            k8s::json_patch(kro::kHelmReleases, k8s::key_of(release), kro::correction(release, desired), kro::kFieldManager));
         Json kro = bench::kro_of(whom);
         kro["metadata"].erase("finalizers");
         kro["status"] = bench::settled_status(kro, whom);
@@ -287,11 +291,10 @@ void measure_repair(std::string const& program, std::vector<std::string> const& 
     Requests const before = requests_of(port);
     double const repaired_s = tick(port);
     Requests const after = requests_of(port);
-    Requests const settled_before = after;
     tick(port);
     Requests const settled = requests_of(port);
     // A tick's own: the pages, and the ProviderConfig's status, which counts the tenants that are no longer ready.
-    double const own = settled.reads + settled.writes - settled_before.reads - settled_before.writes + 1;
+    double const own = settled.reads + settled.writes - after.reads - after.writes + 1;
     double const all = after.reads + after.writes - before.reads - before.writes;
     for (int number = 0; number < count; ++number) {
         k8s::ObjectKey const key{kro::tenant_namespace(tenant(number)), std::string{kro::kHelmReleaseName}};
