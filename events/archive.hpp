@@ -74,7 +74,7 @@ inline constexpr std::size_t kLongestEvent = std::size_t{8} << 20U;
 /// around one, the reason says how to unwrap it), an event that breaks a rule, and a file that can't be opened. Nothing that is read makes
 /// this open, run or ask anything.
 ///
-/// Events of the type `services.kro.observed` (function/recording.hpp) are events like any other here.
+/// Events of the type `services.kro.observed` (function/record/recording.hpp) are events like any other here.
 class ArchiveReader {
   public:
     /// `-` is `standard_input`, a file descriptor. Files are opened when it is their turn.

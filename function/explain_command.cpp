@@ -1,8 +1,8 @@
 #include "function/explain_command.hpp"
 
-#include "function/episode_of.hpp"
 #include "function/open_clusters.hpp"
-#include "function/timeline.hpp"
+#include "function/report/episode_of.hpp"
+#include "function/report/timeline.hpp"
 #include "k8s/overlay_api.hpp"
 
 #include <algorithm>

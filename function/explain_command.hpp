@@ -1,6 +1,6 @@
 #pragma once
 
-#include "function/clusters.hpp"
+#include "function/reconcile/clusters.hpp"
 #include "function/settings.hpp"
 
 #include <iosfwd>

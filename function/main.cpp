@@ -1,5 +1,5 @@
 #include "function/explain_command.hpp"
-#include "function/log.hpp"
+#include "function/handle/log.hpp"
 #include "function/record_command.hpp"
 #include "function/replay_command.hpp"
 #include "function/resync_command.hpp"

@@ -1,6 +1,6 @@
 #include "function/open_clusters.hpp"
 
-#include "function/onboarding.hpp"
+#include "function/reconcile/onboarding.hpp"
 #include "k8s/http_api.hpp"
 
 namespace kro {

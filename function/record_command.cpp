@@ -1,9 +1,9 @@
 #include "function/record_command.hpp"
 
-#include "function/log.hpp"
-#include "function/recorder.hpp"
+#include "function/handle/log.hpp"
+#include "function/record/recorder.hpp"
 #include "function/serve.hpp"
-#include "function/signals.hpp"
+#include "function/server/signals.hpp"
 
 #include <iostream>
 

@@ -1,30 +1,12 @@
 #pragma once
 
-#include "function/clusters.hpp"
-#include "function/progress.hpp"
+#include "function/reconcile/clusters.hpp"
+#include "function/replay/replay_io.hpp"
 #include "function/settings.hpp"
 
-#include <chrono>
 #include <functional>
-#include <iosfwd>
-#include <string>
 
 namespace kro {
-
-/// Ended by SIGINT, as shells count it.
-inline constexpr int kInterrupted = 130;
-
-/// What a replay has of the outside.
-struct ReplayIo {
-    std::ostream& out;
-    std::ostream& err;
-    Audience audience = Audience::Program;
-    int standard_input = 0;                           ///< a file descriptor
-    std::chrono::milliseconds progress_after{1'000};  ///< what is done earlier needs no progress
-    std::function<bool()> interrupted = [] { return false; };
-    /// Waits as long, or until it is interrupted.
-    std::function<void(std::chrono::nanoseconds)> wait = [](std::chrono::nanoseconds) {};
-};
 
 /// `kro-function replay ARCHIVE...`: hands the events of archives to the event handler, one after the other, and tells step by step what each
 /// leads to. An entry that can't be read is named on `err`, counted, and passed over.

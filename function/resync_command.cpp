@@ -1,7 +1,7 @@
 #include "function/resync_command.hpp"
 
 #include "function/open_clusters.hpp"
-#include "function/table.hpp"
+#include "function/report/table.hpp"
 
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "function/clusters.hpp"
-#include "function/progress.hpp"
-#include "function/resync.hpp"
+#include "function/handle/resync.hpp"
+#include "function/reconcile/clusters.hpp"
+#include "function/report/progress.hpp"
 #include "function/settings.hpp"
 
 #include <iosfwd>

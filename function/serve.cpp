@@ -1,13 +1,13 @@
 #include "function/serve.hpp"
 
-#include "function/embedded.hpp"
-#include "function/episode_of.hpp"
-#include "function/handle.hpp"
+#include "function/embedded/embedded.hpp"
+#include "function/handle/handle.hpp"
 #include "function/open_clusters.hpp"
-#include "function/recorder.hpp"
-#include "function/server.hpp"
-#include "function/signals.hpp"
-#include "function/timeline.hpp"
+#include "function/record/recorder.hpp"
+#include "function/report/episode_of.hpp"
+#include "function/report/timeline.hpp"
+#include "function/server/server.hpp"
+#include "function/server/signals.hpp"
 #include "k8s/http_api.hpp"
 
 #include <iostream>

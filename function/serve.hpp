@@ -1,6 +1,6 @@
 #pragma once
 
-#include "function/server.hpp"
+#include "function/server/server.hpp"
 #include "function/settings.hpp"
 
 #include <spdlog/logger.h>

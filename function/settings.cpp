@@ -1,6 +1,6 @@
 #include "function/settings.hpp"
 
-#include "function/go_duration.hpp"
+#include "function/tenant/go_duration.hpp"
 #include "k8s/credentials.hpp"
 #include "k8s/kubeconfig.hpp"
 

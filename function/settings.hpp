@@ -1,9 +1,10 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "function/log.hpp"
-#include "function/replay_settings.hpp"
-#include "function/sink.hpp"
+#include "function/handle/log.hpp"
+#include "function/handle/sink.hpp"
+#include "function/record/record_settings.hpp"
+#include "function/replay/replay_settings.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -16,14 +17,6 @@ namespace kro {
 
 /// What the program is to do.
 enum class Command { Serve, Record, Replay, Explain, Resync, Version };
-
-/// Where answered events are written.
-struct RecordSettings {
-    std::string file;  ///< "" for nowhere
-    std::uintmax_t max_size = std::uintmax_t{64} << 20U;
-    std::chrono::nanoseconds max_age = std::chrono::hours{24};
-    std::size_t keep = 8;
-};
 
 /// Everything that comes from flags and environment, read once.
 struct Settings {

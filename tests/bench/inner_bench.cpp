@@ -3,8 +3,8 @@
 #include "base/json.hpp"
 #include "events/http_binding.hpp"
 #include "events/knative.hpp"
-#include "function/kinds.hpp"
-#include "function/plan.hpp"
+#include "function/reconcile/plan.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/support/world.hpp"
 
 #include <benchmark/benchmark.h>

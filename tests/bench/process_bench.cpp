@@ -6,9 +6,9 @@
 
 #include "bare_client.hpp"
 #include "base/json.hpp"
-#include "function/kinds.hpp"
-#include "function/stand_in.hpp"
-#include "function/tenant.hpp"
+#include "function/embedded/stand_in.hpp"
+#include "function/tenant/kinds.hpp"
+#include "function/tenant/tenant.hpp"
 #include "k8s/http_api.hpp"
 #include "process.hpp"
 #include "tests/support/world.hpp"

@@ -3,8 +3,8 @@
 
 #include "settled.hpp"
 
-#include "function/desired.hpp"
-#include "function/kinds.hpp"
+#include "function/tenant/desired.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/support/builders.hpp"
 #include "tests/support/folder.hpp"
 

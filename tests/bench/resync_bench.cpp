@@ -5,9 +5,9 @@
 #include "process.hpp"
 #include "settled.hpp"
 
-#include "function/desired.hpp"
-#include "function/kinds.hpp"
-#include "function/resync.hpp"
+#include "function/handle/resync.hpp"
+#include "function/tenant/desired.hpp"
+#include "function/tenant/kinds.hpp"
 #include "k8s/http_api.hpp"
 #include "tests/support/world.hpp"
 

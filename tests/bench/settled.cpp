@@ -1,7 +1,7 @@
 #include "settled.hpp"
 
-#include "function/kinds.hpp"
-#include "function/status.hpp"
+#include "function/tenant/kinds.hpp"
+#include "function/tenant/status.hpp"
 #include "tests/support/builders.hpp"
 
 namespace bench {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "function/provider_config.hpp"
-#include "function/tenant.hpp"
+#include "function/tenant/provider_config.hpp"
+#include "function/tenant/tenant.hpp"
 #include "k8s/object.hpp"
 
 #include <string>

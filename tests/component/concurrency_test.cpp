@@ -1,4 +1,4 @@
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/component/simulation.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "base/base64.hpp"
-#include "function/http_service.hpp"
-#include "function/kinds.hpp"
+#include "function/server/http_service.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/component/simulation.hpp"
 
 #include <gtest/gtest.h>

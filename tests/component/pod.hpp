@@ -1,7 +1,7 @@
 #pragma once
 
-#include "function/handle.hpp"
-#include "function/log.hpp"
+#include "function/handle/handle.hpp"
+#include "function/handle/log.hpp"
 
 #include <spdlog/sinks/base_sink.h>
 

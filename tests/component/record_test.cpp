@@ -2,10 +2,10 @@
 
 #include "base/base64.hpp"
 #include "events/archive.hpp"
-#include "function/kinds.hpp"
-#include "function/recorder.hpp"
-#include "function/recording.hpp"
+#include "function/record/recorder.hpp"
+#include "function/record/recording.hpp"
 #include "function/serve.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/component/simulation.hpp"
 #include "tests/events/samples.hpp"
 #include "tests/support/folder.hpp"

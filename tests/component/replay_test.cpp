@@ -1,12 +1,12 @@
-#include "function/replay.hpp"
-#include "function/recorder.hpp"
-#include "function/recording.hpp"
+#include "function/replay/replay.hpp"
+#include "function/record/recorder.hpp"
+#include "function/record/recording.hpp"
 #include "function/replay_command.hpp"
 #include "tests/component/simulation.hpp"
 #include "tests/support/folder.hpp"
 
 #include "events/json_format.hpp"
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "function/resync.hpp"
+#include "function/handle/resync.hpp"
 
-#include "function/kinds.hpp"
-#include "function/server.hpp"
+#include "function/server/server.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/component/simulation.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-#include "function/server.hpp"
+#include "function/server/server.hpp"
 
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/component/simulation.hpp"
 #include "tests/events/samples.hpp"
 #include "tests/support/raw_client.hpp"

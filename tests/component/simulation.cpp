@@ -1,6 +1,6 @@
 #include "tests/component/simulation.hpp"
 
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 
 #include <algorithm>
 #include <chrono>

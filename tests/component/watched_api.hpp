@@ -1,6 +1,6 @@
 #pragma once
 
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "k8s/memory_api.hpp"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "function/chart.hpp"
+#include "function/tenant/chart.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "function/clusters.hpp"
+#include "function/reconcile/clusters.hpp"
 
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "k8s/memory_api.hpp"
 #include "tests/support/builders.hpp"
 

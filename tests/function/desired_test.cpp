@@ -1,6 +1,6 @@
-#include "function/desired.hpp"
+#include "function/tenant/desired.hpp"
 
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/support/builders.hpp"
 
 #include <gtest/gtest.h>

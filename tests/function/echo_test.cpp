@@ -1,4 +1,4 @@
-#include "function/echo.hpp"
+#include "function/handle/echo.hpp"
 
 #include <gtest/gtest.h>
 

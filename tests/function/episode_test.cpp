@@ -1,4 +1,4 @@
-#include "function/episode.hpp"
+#include "function/report/episode.hpp"
 
 #include "tests/support/builders.hpp"
 

@@ -1,7 +1,7 @@
 #include "function/explain_command.hpp"
 
 #include "base/base64.hpp"
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "k8s/overlay_api.hpp"
 #include "tests/support/world.hpp"
 

@@ -1,4 +1,4 @@
-#include "function/go_duration.hpp"
+#include "function/tenant/go_duration.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "function/html_report.hpp"
+#include "function/report/html_report.hpp"
 
 #include "base/base64.hpp"
 

@@ -1,4 +1,4 @@
-#include "function/http_framing.hpp"
+#include "function/server/http_framing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "function/http_service.hpp"
+#include "function/server/http_service.hpp"
 
 #include "tests/support/gzip.hpp"
 

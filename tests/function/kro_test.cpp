@@ -1,4 +1,4 @@
-#include "function/kro.hpp"
+#include "function/tenant/kro.hpp"
 
 #include "tests/support/builders.hpp"
 

@@ -1,4 +1,4 @@
-#include "function/log.hpp"
+#include "function/handle/log.hpp"
 
 #include "tests/support/builders.hpp"
 

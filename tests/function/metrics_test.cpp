@@ -1,4 +1,4 @@
-#include "function/metrics.hpp"
+#include "function/handle/metrics.hpp"
 
 #include "tests/support/builders.hpp"
 

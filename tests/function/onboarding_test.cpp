@@ -1,7 +1,7 @@
-#include "function/onboarding.hpp"
+#include "function/reconcile/onboarding.hpp"
 
-#include "function/kinds.hpp"
-#include "function/stand_in.hpp"
+#include "function/embedded/stand_in.hpp"
+#include "function/tenant/kinds.hpp"
 #include "k8s/memory_api.hpp"
 #include "tests/support/builders.hpp"
 

@@ -1,4 +1,4 @@
-#include "function/outcome.hpp"
+#include "function/handle/handle.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "function/pages.hpp"
+#include "function/handle/pages.hpp"
 
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/support/world.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Contract section 4: how a tenant goes. Every test runs reconcile() on clusters in memory and looks at what is there.
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/support/world.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-#include "function/plan.hpp"
+#include "function/reconcile/plan.hpp"
 
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/support/builders.hpp"
 
 #include <gtest/gtest.h>

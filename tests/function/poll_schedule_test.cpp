@@ -1,6 +1,6 @@
-#include "function/poll_schedule.hpp"
+#include "function/tenant/poll_schedule.hpp"
 
-#include "function/go_duration.hpp"
+#include "function/tenant/go_duration.hpp"
 #include "tests/support/builders.hpp"
 
 #include <gtest/gtest.h>

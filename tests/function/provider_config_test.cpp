@@ -1,4 +1,4 @@
-#include "function/provider_config.hpp"
+#include "function/tenant/provider_config.hpp"
 
 #include "tests/support/builders.hpp"
 

@@ -1,6 +1,6 @@
-#include "function/provider_status.hpp"
+#include "function/tenant/provider_status.hpp"
 
-#include "function/tenant.hpp"
+#include "function/tenant/tenant.hpp"
 #include "k8s/condition.hpp"
 #include "tests/support/builders.hpp"
 

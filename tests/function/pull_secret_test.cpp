@@ -1,4 +1,4 @@
-#include "function/pull_secret.hpp"
+#include "function/tenant/pull_secret.hpp"
 
 #include "tests/support/builders.hpp"
 

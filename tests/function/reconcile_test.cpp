@@ -1,7 +1,7 @@
-#include "function/reconcile.hpp"
+#include "function/reconcile/reconcile.hpp"
 
-#include "function/desired.hpp"
-#include "function/kinds.hpp"
+#include "function/tenant/desired.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/support/world.hpp"
 
 #include <gtest/gtest.h>

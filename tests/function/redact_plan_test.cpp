@@ -1,9 +1,9 @@
 #include "base/base64.hpp"
-#include "function/act.hpp"
-#include "function/kinds.hpp"
-#include "function/observe.hpp"
-#include "function/plan.hpp"
-#include "function/redact.hpp"
+#include "function/reconcile/act.hpp"
+#include "function/reconcile/observe.hpp"
+#include "function/reconcile/plan.hpp"
+#include "function/record/redact.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/support/world.hpp"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include "base/base64.hpp"
 #include "events/json_format.hpp"
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "k8s/overlay_api.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/http_server.hpp"

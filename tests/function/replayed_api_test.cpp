@@ -1,6 +1,6 @@
-#include "function/replayed_api.hpp"
+#include "function/replay/replayed_api.hpp"
 
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/support/builders.hpp"
 
 #include <gtest/gtest.h>

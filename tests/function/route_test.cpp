@@ -1,4 +1,4 @@
-#include "function/route.hpp"
+#include "function/handle/route.hpp"
 
 #include "tests/support/builders.hpp"
 

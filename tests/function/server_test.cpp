@@ -1,4 +1,4 @@
-#include "function/server.hpp"
+#include "function/server/server.hpp"
 
 #include "tests/support/raw_client.hpp"
 

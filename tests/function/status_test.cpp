@@ -1,6 +1,6 @@
-#include "function/status.hpp"
+#include "function/tenant/status.hpp"
 
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "k8s/condition.hpp"
 #include "tests/support/builders.hpp"
 

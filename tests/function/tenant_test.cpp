@@ -1,4 +1,4 @@
-#include "function/tenant.hpp"
+#include "function/tenant/tenant.hpp"
 
 #include "tests/support/builders.hpp"
 

@@ -1,4 +1,4 @@
-#include "function/turnstile.hpp"
+#include "function/handle/turnstile.hpp"
 
 #include "tests/support/builders.hpp"
 

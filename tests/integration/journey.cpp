@@ -1,7 +1,7 @@
 #include "journey.hpp"
 
 #include "base/base64.hpp"
-#include "function/onboarding.hpp"
+#include "function/reconcile/onboarding.hpp"
 #include "k8s/condition.hpp"
 #include "tests/component/source.hpp"
 

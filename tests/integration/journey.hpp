@@ -1,9 +1,9 @@
 #pragma once
 
 #include "event_source.hpp"
-#include "function/kinds.hpp"
-#include "function/stand_in.hpp"
-#include "function/tenant.hpp"
+#include "function/embedded/stand_in.hpp"
+#include "function/tenant/kinds.hpp"
+#include "function/tenant/tenant.hpp"
 #include "k8s/http_api.hpp"
 #include "program.hpp"
 #include "watcher.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/json.hpp"
-#include "function/kinds.hpp"
-#include "function/tenant.hpp"
+#include "function/tenant/kinds.hpp"
+#include "function/tenant/tenant.hpp"
 #include "k8s/http_api.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 // time.
 
 #include "events/json_format.hpp"
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "tests/component/pod.hpp"
 #include "tests/component/source.hpp"
 #include "tests/support/world.hpp"

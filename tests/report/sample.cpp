@@ -5,7 +5,8 @@
 //   report_sample hostile     markup and scripts in every field
 //   report_sample nothing     no event at all
 
-#include "function/html_report.hpp"
+#include "function/handle/handle.hpp"
+#include "function/report/html_report.hpp"
 
 #include <cstdlib>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "tests/support/builders.hpp"
 
 #include "base/base64.hpp"
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "k8s/condition.hpp"
 
 namespace support {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "function/tenant.hpp"
+#include "function/tenant/tenant.hpp"
 #include "k8s/object.hpp"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 #include "tests/support/world.hpp"
 
-#include "function/kinds.hpp"
-#include "function/route.hpp"
+#include "function/handle/route.hpp"
+#include "function/tenant/kinds.hpp"
 
 #include <algorithm>
 #include <array>

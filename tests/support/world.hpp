@@ -1,9 +1,9 @@
 #pragma once
 
-#include "function/clusters.hpp"
-#include "function/echo.hpp"
-#include "function/reconcile.hpp"
-#include "function/stand_in.hpp"
+#include "function/embedded/stand_in.hpp"
+#include "function/handle/echo.hpp"
+#include "function/reconcile/clusters.hpp"
+#include "function/reconcile/reconcile.hpp"
 #include "k8s/condition.hpp"
 #include "k8s/memory_api.hpp"
 #include "tests/support/builders.hpp"

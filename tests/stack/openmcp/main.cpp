@@ -3,7 +3,7 @@
 //
 //   stack-openmcp NAME=KUBECONFIG...     the clusters of the stack by name; says "ready" when it has looked at all requests
 
-#include "function/kinds.hpp"
+#include "function/tenant/kinds.hpp"
 #include "k8s/kubeconfig.hpp"
 #include "tests/stack/openmcp/platform.hpp"
 

@@ -1,8 +1,8 @@
 #include "tests/stack/openmcp/platform.hpp"
 
 #include "base/base64.hpp"
-#include "function/kinds.hpp"
-#include "function/onboarding.hpp"
+#include "function/reconcile/onboarding.hpp"
+#include "function/tenant/kinds.hpp"
 
 #include <algorithm>
 
