@@ -23,13 +23,13 @@ start_process() {
     printf '%s %s %s\n' "$name" "$pid" "$(start_time "$pid" || echo ended)" >>"$stack/processes"
 }
 
-# Fails when the process is not there, or only its exit status is.
+# Fails when the process is not there, or only its exit status is. While it has threads that have not ended, it still holds its ports.
 start_time() {
     local stat fields
     { stat=$(<"/proc/$1/stat"); } 2>/dev/null || return 1
     # The second field is the program's name, with anything in it, in parentheses.
     read -ra fields <<<"${stat##*) }"
-    [[ ${fields[0]} != Z ]] || return 1
+    [[ ${fields[0]} != Z || ${fields[17]} -gt 1 ]] || return 1
     printf '%s\n' "${fields[19]}"
 }
 
