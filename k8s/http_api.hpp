@@ -4,7 +4,6 @@
 #include "k8s/http_transport.hpp"
 #include "k8s/kubeconfig.hpp"
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,9 +42,6 @@ class HttpApi : public Api {
     std::string where_;  ///< " on cluster "acme" (https://10.0.0.1:6443)"
     HttpTransport transport_;
 };
-
-/// Makes an Api out of a cluster's access. What the rest of the program takes, so that its tests can hand in another.
-using Connect = std::function<Result<std::unique_ptr<Api>>(ClusterAccess const&)>;
 
 /// An HttpApi. Nothing is sent yet.
 Result<std::unique_ptr<Api>> connect(ClusterAccess const& access, HttpOptions const& options);

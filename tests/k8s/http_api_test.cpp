@@ -863,8 +863,7 @@ TEST(Proxy, MaySpeakSocks) {
 
 TEST(Connect, MakesAnApiWithoutSendingAnything) {
     HttpServer server{always_fine()};
-    k8s::Connect const make = [](ClusterAccess const& access) { return k8s::connect(access, options()); };
-    auto const api = make(access_to(server.url()));
+    auto const api = k8s::connect(access_to(server.url()), options());
     ASSERT_TRUE(api);
     EXPECT_EQ(server.connections(), 0);
     EXPECT_TRUE(ask(**api, get_secret("a")));
