@@ -1,11 +1,11 @@
 #include "events/archive_files.hpp"
 
 #include "base/gzip.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <system_error>
 
@@ -31,10 +31,6 @@ std::optional<base::Time> time_of(std::string_view text) {
     if (!is_one) return std::nullopt;
     auto const part = [&](std::size_t at, std::size_t size) { return std::string{text.substr(at, size)}; };
     return base::parse_rfc3339(part(0, 4) + "-" + part(4, 2) + "-" + part(6, 5) + ":" + part(11, 2) + ":" + part(13, 7));
-}
-
-base::Failure<std::string> failed(std::filesystem::path const& file, std::string_view what) {
-    return {file.string() + " can't be " + std::string{what} + ": " + std::strerror(errno)};
 }
 
 }  // namespace
@@ -83,7 +79,7 @@ base::Result<void, std::string> compress(std::filesystem::path const& file, std:
         out.flush();
         bool const whole = in.eof() && out && !stopping;
         if (!whole) {
-            auto failure = failed(name, "written");
+            auto failure = base::Failure{base::file_fault(name, "written")};
             std::filesystem::remove(unfinished, fault);
             if (stopping) return {};
             return failure;

@@ -1,5 +1,6 @@
 #include "events/archive_writer.hpp"
 
+#include "base/text.hpp"
 #include "events/archive.hpp"
 #include "events/archive_files.hpp"
 
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 
 namespace events {
@@ -41,9 +41,7 @@ ArchiveWriter::~ArchiveWriter() {
     if (compressor_.joinable()) compressor_.join();
 }
 
-base::Failure<std::string> ArchiveWriter::fault(std::string_view what) const {
-    return {options_.file.string() + " can't be " + std::string{what} + ": " + std::strerror(errno)};
-}
+base::Failure<std::string> ArchiveWriter::fault(std::string_view what) const { return {base::file_fault(options_.file, what)}; }
 
 base::Result<void, std::string> ArchiveWriter::open() {
     if (descriptor_ >= 0) return {};

@@ -1,5 +1,6 @@
 #include "function/replay_command.hpp"
 
+#include "base/text.hpp"
 #include "events/knative.hpp"
 #include "function/handle/event_poster.hpp"
 #include "function/open_clusters.hpp"
@@ -30,12 +31,6 @@ constexpr std::size_t kNamed = 10;
 constexpr std::chrono::hours kLater{24 * 7};
 
 Provider provider_of(Settings const& settings) { return {.name = settings.provider_name, .namespace_ = settings.namespace_}; }
-
-std::string listed(std::vector<std::string> const& texts) {
-    std::string list;
-    for (auto const& text : texts) list += (list.empty() ? "" : ", ") + text;
-    return list;
-}
 
 /// One replay: where its episodes go, and what they add up to.
 class Telling {
@@ -77,7 +72,7 @@ class Telling {
 
   private:
     ReplayHead head(std::vector<std::string> notes) const {
-        return {"Replay of " + listed(asked_.archives), asked_.archives, asked_.options, std::move(notes)};
+        return {"Replay of " + base::joined(asked_.archives), asked_.archives, asked_.options, std::move(notes)};
     }
 
     static Outcome outcome_of(Posted const& posted) {
@@ -164,7 +159,7 @@ std::vector<std::string> found_out(ReplayWorld& world, Replay const& replay, Set
             if (names.size() < kNamed) names.push_back(name);
         }
         std::size_t const more = world.assumed().size() - names.size();
-        notes.push_back("Assumed to be there, since others name them: " + listed(names) +
+        notes.push_back("Assumed to be there, since others name them: " + base::joined(names) +
                         (more > 0 ? " and " + std::to_string(more) + " more" : "") + ".");
     }
     return notes;

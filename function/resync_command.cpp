@@ -1,5 +1,6 @@
 #include "function/resync_command.hpp"
 
+#include "base/text.hpp"
 #include "function/open_clusters.hpp"
 #include "function/report/table.hpp"
 
@@ -25,18 +26,12 @@ std::string outcome_of(Finding const& finding) {
     std::abort();
 }
 
-std::string needs_of(Finding const& finding) {
-    std::string text;
-    for (auto const& need : finding.needs) text += (text.empty() ? "" : "; ") + need;
-    return text;
-}
-
 void print_findings(std::vector<Finding> findings, std::ostream& out) {
     if (findings.empty()) return;
     std::sort(findings.begin(), findings.end(), [](Finding const& a, Finding const& b) { return a.tenant < b.tenant; });
     std::vector<std::vector<std::string>> rows{{"NAMESPACE", "NAME", "NEEDS", "OUTCOME"}};
     for (auto const& finding : findings) {
-        rows.push_back({finding.tenant.namespace_, finding.tenant.name, needs_of(finding), outcome_of(finding)});
+        rows.push_back({finding.tenant.namespace_, finding.tenant.name, base::joined(finding.needs, "; "), outcome_of(finding)});
     }
     print_table(rows, out);
 }

@@ -1,5 +1,6 @@
 #include "function/record/placeholder.hpp"
 
+#include "base/text.hpp"
 #include "function/server/descriptor.hpp"
 #include "k8s/credentials.hpp"
 
@@ -13,7 +14,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
 namespace kro {
 namespace {
@@ -28,10 +28,6 @@ std::string hex(unsigned char const* bytes, std::size_t size) {
     std::string text;
     for (std::size_t i = 0; i < size; ++i) text += {kHex[bytes[i] >> 4U], kHex[bytes[i] & 0x0FU]};
     return text;
-}
-
-std::string fault(std::filesystem::path const& file, std::string_view what) {
-    return file.string() + " can't be " + std::string{what} + ": " + std::strerror(errno);
 }
 
 bool write_all(int file, std::string_view text) {
@@ -50,10 +46,10 @@ base::Result<void, std::string> make_key(std::filesystem::path const& file) {
     if (RAND_bytes(key.data(), static_cast<int>(key.size())) != 1) return base::Failure{std::string{"no random bytes to be had"}};
     std::string name = file.string() + ".XXXXXX";
     Descriptor const made{::mkostemp(name.data(), O_CLOEXEC)};
-    if (!made) return base::Failure{fault(file, "made")};
+    if (!made) return base::Failure{base::file_fault(file, "made")};
     bool const written = write_all(made.get(), hex(key.data(), key.size()) + "\n") && ::fsync(made.get()) == 0;
     bool const named = written && (::link(name.c_str(), file.c_str()) == 0 || errno == EEXIST);
-    auto failure = base::Failure{fault(file, "made")};
+    auto failure = base::Failure{base::file_fault(file, "made")};
     ::unlink(name.c_str());
     if (!named) return failure;
     return {};
@@ -86,7 +82,7 @@ base::Result<std::string, std::string> key_in(std::filesystem::path const& file)
             ::chmod(file.c_str(), S_IRUSR | S_IWUSR);
             return key;
         }
-        if (errno != ENOENT) return base::Failure{fault(file, "read")};
+        if (errno != ENOENT) return base::Failure{base::file_fault(file, "read")};
         TRY(make_key(file));
     }
     return base::Failure{file.string() + " is made and is gone again"};

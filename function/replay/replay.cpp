@@ -1,5 +1,6 @@
 #include "function/replay/replay.hpp"
 
+#include "base/text.hpp"
 #include "events/knative.hpp"
 #include "function/record/recording.hpp"
 
@@ -32,12 +33,6 @@ void set_version(Route& route, std::string const& version) {
     if (auto* const all = std::get_if<ForEveryone>(&route)) all->resource_version = version;
 }
 
-std::string listed(std::vector<std::string> const& texts) {
-    std::string list;
-    for (auto const& text : texts) list += (list.empty() ? "" : ", ") + text;
-    return list;
-}
-
 /// How it went when it was recorded, where that was not the same.
 std::string recorded_otherwise(events::StoredEvent const& stored, Outcome const& outcome, ReplayedApi::Strayed const& strayed) {
     std::string text;
@@ -45,8 +40,8 @@ std::string recorded_otherwise(events::StoredEvent const& stored, Outcome const&
     if (!stored.outcome.empty() && stored.outcome != name_of(outcome.kind)) {
         add("recorded as " + stored.outcome + (stored.why.empty() ? "" : ": " + stored.why));
     }
-    if (!strayed.missing.empty()) add("recorded but not done now: " + listed(strayed.missing));
-    if (!strayed.added.empty()) add("done now but not recorded: " + listed(strayed.added));
+    if (!strayed.missing.empty()) add("recorded but not done now: " + base::joined(strayed.missing));
+    if (!strayed.added.empty()) add("done now but not recorded: " + base::joined(strayed.added));
     return text;
 }
 
