@@ -41,7 +41,9 @@ std::int64_t longest(Fits const& fits) {
 }  // namespace
 
 PollSchedule schedule_for(std::chrono::nanoseconds poll_interval) {
-    auto const interval = std::max<std::int64_t>(1, std::chrono::round<std::chrono::seconds>(poll_interval).count());
+    // Not from nanoseconds, which can't count the second that the longest of all rounds up to.
+    auto const about = std::chrono::floor<std::chrono::microseconds>(poll_interval);
+    auto const interval = std::max<std::int64_t>(1, std::chrono::round<std::chrono::seconds>(about).count());
     std::int64_t const dividing = longest([&](std::int64_t tick) { return interval % tick == 0; });
     std::int64_t const fine_enough = longest([&](std::int64_t tick) { return tick * 10 <= interval; });
     std::int64_t const tick = std::max(dividing, fine_enough);
