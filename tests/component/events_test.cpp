@@ -716,7 +716,8 @@ TEST(TextsFromStrangers, StayValidUtf8InLogsAndStatus) {
     std::string const status = base::dump_json(simulation.world.status_of(acme()));
     EXPECT_NE(status.find("cut here: "), std::string::npos) << status;
     EXPECT_EQ(status, base::valid_utf8(status));
-    for (auto const& resource : simulation.world.status_of(acme())["resources"]) {
+    Json const resources = simulation.world.status_of(acme())["resources"];
+    for (auto const& resource : resources) {
         std::string const text = text_of(member(resource, "message"));
         EXPECT_EQ(text, base::valid_utf8(text));
     }

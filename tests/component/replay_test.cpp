@@ -45,7 +45,10 @@ Writes writes_of(kro::Handled const& handled) {
     Writes writes;
     if (handled.report.shared) return writes;
     add_writes(writes, handled.report);
-    for (auto const& finding : handled.findings) add_writes(writes, finding.report);
+    // Tenants of a resync are brought up to date several at a time; whoever is done first is told first.
+    auto findings = handled.findings;
+    std::sort(findings.begin(), findings.end(), [](auto const& a, auto const& b) { return a.tenant < b.tenant; });
+    for (auto const& finding : findings) add_writes(writes, finding.report);
     return writes;
 }
 
