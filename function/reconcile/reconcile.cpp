@@ -76,35 +76,8 @@ std::optional<Outcome> attempt(Context const& context, Observed& observed, base:
     return Outcome{Outcome::Kind::Retry, "the plan does not settle", std::nullopt};
 }
 
-using Created = std::map<Target, Seen>;
-
-void add_created(Created& created, Observed const& observed) {
-    for (auto const& [target, seen] : observed.seen) {
-        if (seen.created) created.insert_or_assign(target, seen);
-    }
-}
-
-/// The Kro was there when this run began, and is gone: whoever deleted it did not know of what this run has made since, and no event
-/// would lead anybody to it. Whether all of it is on its way out.
-bool take_back(Context const& context, Observed& observed, Created const& created, base::Deadline deadline, Report& report) {
-    constexpr std::string_view kWhy = "take back: its Kro was deleted meanwhile";
-    bool done = true;
-    for (auto const& [target, seen] : created) {
-        std::string const uid = k8s::uid_of(seen.object);
-        std::vector<Step> steps{{target.cluster, k8s::remove(target.resource, target.key, {uid, {}}), std::string{kWhy}}};
-        done = act(context.clusters, observed, steps, deadline, report) == Acted::Well && done;
-        if (target.resource != kAccessRequests) continue;
-        observe(context.clusters, observed, {target}, deadline, report);
-        k8s::Json const& left = observed.seen[target].object;
-        if (k8s::uid_of(left) != uid || k8s::finalizers_of(left) != std::vector{std::string{kAccessFinalizer}}) continue;
-        k8s::Json patch = {
-            {"metadata",
-             {{"uid", uid}, {"resourceVersion", k8s::resource_version_of(left)}, {"finalizers", k8s::Json::array()}}}};
-        steps = {
-            {target.cluster, k8s::merge_patch(target.resource, target.key, std::move(patch), kFieldManager), std::string{kWhy}}};
-        done = act(context.clusters, observed, steps, deadline, report) == Acted::Well && done;
-    }
-    return done;
+bool has_made_something(Observed const& observed) {
+    return std::any_of(observed.seen.begin(), observed.seen.end(), [](auto const& entry) { return entry.second.created; });
 }
 
 /// An AccessRequest goes before the finalizer of its Kro does, so one without a Kro was left behind, with all that it gave access to.
@@ -161,24 +134,21 @@ Report reconcile(Context const& context, Observed observed, base::Time now, base
     report.tenant = observed.tenant;
     report.keep = context.keep;
     if (context.keep == Keep::Contents) report.given = observed.seen;
-    Created created;
+    bool made = false;
     for (int i = 0; i < kAttempts; ++i) {
         if (i > 0) {
             observed = {observed.tenant, context.clusters.kros(), observed.expects_flux, {}, std::nullopt, observed.orphaned};
         }
         auto outcome = attempt(context, observed, now, deadline, report);
-        add_created(created, observed);
+        made = made || has_made_something(observed);
         if (!outcome) continue;
-        if (!observed.orphaned && observed.seen[kro_target(observed)].absent() && is_left_behind(observed)) {
-            // The Kro is asked for once more: somebody may have made both since it was.
+        if (!observed.orphaned && observed.seen[kro_target(observed)].absent() && (made || is_left_behind(observed))) {
+            // Whoever deleted it did not know of what this run has made since, and no event would lead anybody to that. The Kro is asked for
+            // once more: somebody may have made both since it was.
             observed.orphaned = true;
             continue;
         }
         report.outcome = *std::move(outcome);
-        if (observed.seen[kro_target(observed)].absent() && !take_back(context, observed, created, deadline, report)) {
-            report.outcome = {Outcome::Kind::Retry, "the Kro is gone, but what was made for it meanwhile could not be removed",
-                              std::nullopt};
-        }
         k8s::Json& kro = observed.seen[kro_target(observed)].object;
         if (kro.contains("status")) report.status = std::move(kro["status"]);
         return report;
