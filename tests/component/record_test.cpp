@@ -231,7 +231,7 @@ class Recorded {
         options.between_tries = 0ms;
         auto logger = std::make_shared<spdlog::logger>("test", log_);
         logger->set_pattern("%v");
-        recorder_.emplace(std::move(options), simulation.world.clock(), metrics_, std::move(logger));
+        recorder_.emplace(std::move(options), base::system_clock(), metrics_, std::move(logger));
         kro::EventHandler::Options handling;
         handling.keep = kro::Keep::Contents;
         auto& world = simulation.world;

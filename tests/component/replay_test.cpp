@@ -318,7 +318,7 @@ class Recorded {
         kro::Recorder::Options options;
         options.archive.file = archive();
         auto logger = std::make_shared<spdlog::logger>("test", std::make_shared<component::KeptLines>());
-        recorder_.emplace(std::move(options), simulation.world.clock(), metrics_, std::move(logger));
+        recorder_.emplace(std::move(options), base::system_clock(), metrics_, std::move(logger));
         auto& world = simulation.world;
         kro::EventHandler::Options handling;
         handling.keep = kro::Keep::Contents;
