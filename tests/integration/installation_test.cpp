@@ -154,6 +154,8 @@ TEST_F(Installation, IsFrozenByAnIgnoredProviderConfigWhileDeletingGoesOn) {
     ASSERT_TRUE(eventually([&] { return is_ready(); })) << story();
     change(*platform_, kro::kProviderConfigs, {{}, provider_},
            {{"metadata", {{"annotations", {{"openmcp.cloud/operation", "ignore"}}}}}});
+    // A run that is under way may have read the ProviderConfig before and read the Kro after.
+    ASSERT_TRUE(settled());
     order("0.9.2");
     ASSERT_TRUE(settled());
     EXPECT_EQ(tick(), 204);
