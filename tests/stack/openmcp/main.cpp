@@ -13,6 +13,7 @@
 #include <iostream>
 #include <mutex>
 #include <set>
+#include <syncstream>
 
 namespace {
 
@@ -48,7 +49,7 @@ class Queue {
 node::Watch::Listener listener(Queue& queue, std::string_view plural) {
     return {[&queue, plural](std::vector<Json> const& objects) {
                 for (auto const& object : objects) queue.push({plural, k8s::key_of(object)});
-                std::cout << "ready: " << plural << std::endl;
+                std::osyncstream{std::cout} << "ready: " << plural << std::endl;
             },
             [&queue, plural](Json const& object, bool) {
                 queue.push({plural, k8s::key_of(object)});
@@ -95,7 +96,7 @@ int main(int count, char** arguments) {
         auto const done = react(platform, item);
         if (done) continue;
         // Somebody was faster, or a server is starting.
-        std::cout << item.first << " " << k8s::to_string(item.second) << ": " << done.error() << std::endl;
+        std::osyncstream{std::cout} << item.first << " " << k8s::to_string(item.second) << ": " << done.error() << std::endl;
         std::this_thread::sleep_for(std::chrono::milliseconds{100});
         queue.push(item);
     }
