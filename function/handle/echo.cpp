@@ -1,9 +1,5 @@
 #include "function/handle/echo.hpp"
 
-#include <openssl/evp.h>
-
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace kro {
@@ -19,15 +15,8 @@ std::size_t Echo::Hash::operator()(Digest const& digest) const {
     return hash;
 }
 
-/// The first half of SHA-256: nobody can choose a name so that news about somebody else's object is taken for an echo.
-Echo::Digest Echo::digest_of(std::string const& object, std::string const& resource_version) {
-    static EVP_MD const* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-    std::string const text = object + "@" + resource_version;
-    std::array<unsigned char, EVP_MAX_MD_SIZE> whole{};
-    if (EVP_Digest(text.data(), text.size(), whole.data(), nullptr, algorithm, nullptr) != 1) std::abort();
-    Digest digest{};
-    std::copy_n(whole.begin(), digest.size(), digest.begin());
-    return digest;
+Digest Echo::digest_of(std::string const& object, std::string const& resource_version) {
+    return shake128(object + "@" + resource_version);
 }
 
 void Echo::remember(std::vector<Written> const& written) {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "function/reconcile/reconcile.hpp"
+#include "function/tenant/shake128.hpp"
 
-#include <array>
 #include <cstddef>
 #include <deque>
 #include <mutex>
@@ -19,14 +19,14 @@ inline constexpr std::string_view kEcho = "an echo of our own write";
 /// The latest states that our own writes left behind. An event about exactly such a state tells nothing new: the run that wrote it has
 /// planned on what the write returned. Safe to use from several threads.
 ///
-/// States are kept as digests: thousands of names and versions would outlive what was allocated around them, and hold its pages.
+/// States are kept as digests: thousands of names and versions would outlive what was allocated around them, and hold its pages. Nobody can
+/// choose a name so that news about somebody else's object has the digest of an echo.
 class Echo {
   public:
     void remember(std::vector<Written> const& written);
     bool knows(std::string const& object, std::string const& resource_version) const;
 
   private:
-    using Digest = std::array<unsigned char, 16>;
     struct Hash {
         std::size_t operator()(Digest const& digest) const;
     };

@@ -1,28 +1,13 @@
 #include "function/tenant/tenant.hpp"
 
-#include <openssl/evp.h>
+#include "function/tenant/shake128.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdlib>
 
 namespace kro {
 namespace {
-
-template <std::size_t Size>
-std::array<unsigned char, Size> shake128(std::string_view text) {
-    // To look it up takes longer than to use it.
-    static EVP_MD const* const algorithm = EVP_MD_fetch(nullptr, "SHAKE128", nullptr);
-    std::array<unsigned char, Size> digest{};
-    EVP_MD_CTX* context = EVP_MD_CTX_new();
-    bool const done = context != nullptr && EVP_DigestInit_ex(context, algorithm, nullptr) == 1 &&
-                      EVP_DigestUpdate(context, text.data(), text.size()) == 1 &&
-                      EVP_DigestFinalXOF(context, digest.data(), digest.size()) == 1;
-    EVP_MD_CTX_free(context);
-    if (!done) std::abort();
-    return digest;
-}
 
 std::string lower_case(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -42,9 +27,9 @@ std::optional<Tenant> parse_tenant(std::string_view text) {
 
 std::string hash8(std::string_view text) {
     constexpr std::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyz234567";
-    auto const digest = shake128<5>(text);
+    auto const digest = shake128(text);
     std::uint64_t bits = 0;
-    for (auto const byte : digest) bits = bits << 8U | byte;
+    for (std::size_t i = 0; i < 5; ++i) bits = bits << 8U | digest[i];
     std::string hash(8, ' ');
     for (std::size_t i = 0; i < hash.size(); ++i) hash[i] = kAlphabet[(bits >> (35U - 5U * i)) & 0x1FU];
     return hash;
@@ -61,7 +46,7 @@ std::string shorten(std::string_view text, std::size_t limit) {
 }
 
 std::string stable_uuid(std::string_view text) {
-    auto id = shake128<16>(text);
+    auto id = shake128(text);
     id[6] = static_cast<unsigned char>((id[6] & 0x0fU) | 0x80U);
     id[8] = static_cast<unsigned char>((id[8] & 0x3fU) | 0x80U);
     constexpr std::string_view kHex = "0123456789abcdef";
