@@ -68,9 +68,7 @@ bool holds(Json const& actual, Desired const& desired) {
 }
 
 bool differs(Json const& actual, Desired const& desired) {
-    if (!holds(actual, desired)) return true;
-    return !std::all_of(desired.exact.begin(), desired.exact.end(),
-                        [&](std::string_view pointer) { return same_at(actual, desired.object, pointer); });
+    return !holds(actual, desired) || !correction(actual, desired).empty();
 }
 
 Json correction(Json const& actual, Desired const& desired) {
